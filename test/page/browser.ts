@@ -82,3 +82,10 @@ export async function settled(page: Page): Promise<void> {
   await page.waitForLoadState("networkidle");
   await page.locator('[aria-busy="true"]').first().waitFor({ state: "detached" });
 }
+
+/** Chooses the zone of all times, as its name is typed. */
+export async function chooseZone(page: Page, zone: string): Promise<void> {
+  await page.getByRole("button", { name: "Zone of all times" }).click();
+  await page.getByLabel("Find a zone").fill(zone);
+  await page.getByRole("option", { name: zone }).first().click();
+}

@@ -66,6 +66,32 @@ describe.runIf(chromium !== undefined)("the chart of a schedule's runs (needs Ch
     await tab.close();
   });
 
+  test.each([390, 1_440])("Half of the last time has room beside the lines, at %i px", async (width) => {
+    const tab = await browser.tab({ width });
+    await tab.open(`/schedules/${deadKey}`);
+    const [lines, canvas] = [tab.page.locator(".u-over"), tab.page.locator("canvas")];
+    await canvas.waitFor();
+    const ends = [];
+    for (const box of [await lines.boundingBox(), await canvas.boundingBox()])
+      ends.push((box?.x ?? 0) + (box?.width ?? 0));
+    const [end = 0, edge = 0] = ends;
+    // A time with seconds has 58 px.
+    expect(edge - end).toBeGreaterThanOrEqual(30);
+    await tab.close();
+  });
+
+  test("The placeholder of the instant to explain is not cut off on a phone", async () => {
+    const tab = await browser.tab({ width: 390 });
+    await tab.open(`/schedules/${deadKey}`);
+    const cut = await tab.page.evaluate<boolean>(`(() => {
+      const field = document.querySelector("#why-at");
+      field.value = field.placeholder;
+      return field.scrollWidth > field.clientWidth;
+    })()`);
+    expect(cut).toBe(false);
+    await tab.close();
+  });
+
   test("The chart is drawn again in the colours of another theme", async () => {
     const tab = await openChart();
     const light = await picture(tab.page);

@@ -1,52 +1,52 @@
+import { Dialog } from "@base-ui/react/dialog";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { scheduleQuery } from "../data/one-schedule-queries.ts";
 import { readerZone } from "../data/time/zone.ts";
 import { useSession } from "../hooks/session-context.ts";
+import "../look/dialog.css";
+import "../look/palette.css";
+
+// Opened by few readers, and its combobox is large.
+const ZoneList = lazy(() =>
+  import("./zone-list.tsx").then(({ ZoneList: component }) => ({ default: component })),
+);
 
 /** The zone of all times on the screen: the reader's, UTC, that of the schedule, or the address's. */
 export function ZoneSwitch() {
   const { zone } = useSearch({ from: "__root__" });
   const navigate = useNavigate();
+  const [isOpen, setOpen] = useState(false);
   const own = readerZone();
   const ofSchedule = useScheduleZone();
   const shown = zone ?? own;
-  const named = new Set([own, "UTC", ofSchedule, zone].filter((each) => each !== undefined));
-  // Some 400 zones: no view waits for them.
-  const [others, setOthers] = useState<readonly string[]>([]);
-  const addOthers = () => setOthers(Intl.supportedValuesOf("timeZone").filter((each) => !named.has(each)));
-  const choose = (chosen: string) =>
+  const choose = (chosen: string) => {
+    setOpen(false);
     void navigate({
       to: ".",
       search: (search: Record<string, unknown>) => ({ ...search, zone: chosen === own ? undefined : chosen }),
       replace: true,
     });
+  };
   return (
-    <label className="zone">
-      <span className="hidden">Zone of all times</span>
-      <select
-        value={shown}
-        onChange={(event) => choose(event.target.value)}
-        onFocus={addOthers}
-        onPointerEnter={addOthers}
-      >
-        {[...named].map((each) => (
-          <option key={each} value={each}>
-            {each === ofSchedule && each !== shown ? `${each}, of this schedule` : each}
-          </option>
-        ))}
-        {others.length === 0 ? null : (
-          <optgroup label="All zones">
-            {others.map((each) => (
-              <option key={each} value={each}>
-                {each}
-              </option>
-            ))}
-          </optgroup>
-        )}
-      </select>
-    </label>
+    <Dialog.Root open={isOpen} onOpenChange={setOpen}>
+      <Dialog.Trigger className="zone-button" aria-label={`Zone of all times: ${shown}`}>
+        <span>{shown}</span>
+        <svg viewBox="0 0 10 6" width="10" height="6" aria-hidden="true">
+          <path d="m1 1 4 4 4-4" />
+        </svg>
+      </Dialog.Trigger>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="backdrop" />
+        <Dialog.Popup className="palette zones">
+          <Dialog.Title className="hidden">Zone of all times</Dialog.Title>
+          <Suspense fallback={<p className="palette-hint">Loading …</p>}>
+            <ZoneList shown={shown} own={own} ofSchedule={ofSchedule} onChoose={choose} />
+          </Suspense>
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
   );
 }
 

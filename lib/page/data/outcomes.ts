@@ -25,13 +25,6 @@ const looks: Readonly<Partial<Record<Outcome, OutcomeLook>>> = {
   "set-aside": { word: "set aside", shape: "tall", tone: "warn" },
 };
 
-/**
- * The reason of a skip beside its outcome. The API calls a held schedule paused; the page has one word
- * for it. A missed occurrence says so by its outcome.
- */
-export const skipText = (reason: string | null) =>
-  reason === "paused" ? "held" : reason === "missed" ? null : reason;
-
 const other: OutcomeLook = { word: "no run", shape: "hollow", tone: "skip" };
 
 export function lookOf(outcome: Outcome): OutcomeLook {

@@ -1,9 +1,10 @@
+import type { ReactNode } from "react";
 import { Instant } from "./time/instant.tsx";
 import "../look/chips.css";
 
 interface FilterChipsProps {
-  /** The filters that no field shows: their label, their text, and how to drop them. */
-  chips: readonly { label: string; text: string | undefined; drop(): void }[];
+  /** The filters that no field shows: their label, their text or other words for it, and how to drop them. */
+  chips: readonly { label: string; text: string | undefined; words?: ReactNode; drop(): void }[];
 }
 
 /** Filters that come from a link and have no field of their own. */
@@ -12,9 +13,9 @@ export function FilterChips({ chips }: FilterChipsProps) {
   if (given.length === 0) return null;
   return (
     <ul className="chips" aria-label="Further filters">
-      {given.map(({ label, text, drop }) => (
+      {given.map(({ label, text, words, drop }) => (
         <li key={label}>
-          <span className="quiet">{label}</span> <ChipText text={text ?? ""} />
+          <span className="quiet">{label}</span> {words ?? <ChipText text={text ?? ""} />}
           <button
             type="button"
             className="text-button"

@@ -42,6 +42,8 @@ interface ChoiceFilterProps<Choice extends string> {
   /** Each choice with its word. */
   choices: readonly (readonly [Choice, string])[];
   value: Choice | undefined;
+  /** Why the choice is not in force here. It stays, for the lists in which it is. */
+  whyDisabled?: string | undefined;
   onChange(value: Choice | undefined): void;
 }
 
@@ -50,6 +52,7 @@ export function ChoiceFilter<Choice extends string>({
   none,
   choices,
   value,
+  whyDisabled,
   onChange,
 }: ChoiceFilterProps<Choice>) {
   return (
@@ -57,6 +60,8 @@ export function ChoiceFilter<Choice extends string>({
       <span>{label}</span>
       <select
         value={value ?? ""}
+        disabled={whyDisabled !== undefined}
+        title={whyDisabled}
         onChange={(event) => onChange(choices.find(([choice]) => choice === event.target.value)?.[0])}
       >
         <option value="">{none ?? "any"}</option>

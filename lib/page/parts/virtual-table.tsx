@@ -12,6 +12,7 @@ import {
 } from "react";
 import "../look/tables.css";
 import type { More } from "../data/more.ts";
+import { useOpenedRow } from "./opened-row.ts";
 import { useReturnedRow } from "./returned-row.ts";
 
 export interface Column<Row> {
@@ -75,6 +76,7 @@ export function VirtualTable<Row>({
     keyAt: getItemKey,
     show: (index) => virtualizer.scrollToIndex(index),
   });
+  useOpenedRow(body);
   const shown = virtualizer.getVirtualItems();
   const last = shown.at(-1)?.index ?? 0;
   const reachEnd = useEffectEvent(onEnd);

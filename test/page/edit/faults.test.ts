@@ -62,6 +62,11 @@ describe.runIf(chromium !== undefined)("the faults of an edit (need Chromium)", 
     const zone = page.locator(".field", { hasText: "Time zone" }).locator(".field-fault p");
     const fault = page.locator(".field.when .field-fault p");
     await fault.first().waitFor();
+    // The fault of the zone has come too, and waits until its field is left.
+    await page.locator(".faults li", { hasText: "timezone" }).waitFor();
+    expect(await zone.count()).toBe(0);
+    expect(await page.getByLabel("Time zone").getAttribute("aria-invalid")).toBe("false");
+    await page.keyboard.press("Tab");
     await zone.first().waitFor();
     expect(await fault.allInnerTexts()).toEqual([
       "Times of day are written as cron; did you mean 30 2 * * *?",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { chromium } from "../../support/chromium.ts";
-import { type OwnBrowser, settled } from "../browser.ts";
+import { chooseZone, type OwnBrowser, settled } from "../browser.ts";
 import { axeFaults, textFaults } from "../look-faults.ts";
 import type { OwnPage } from "../own-page.ts";
 import { withBrowser } from "../with-browser.ts";
@@ -31,12 +31,32 @@ describe.runIf(chromium !== undefined)("the editor of a new schedule (needs Chro
     await tab.close();
   });
 
+  test.each([390, 1_440])(
+    "A new schedule says that it has taken the zone of the screen, and takes the reader's own with one press, at %i px",
+    async (width) => {
+      const tab = await browser.tab({ width });
+      const { page } = tab;
+      await tab.open("/new?zone=Asia/Tokyo");
+      await page.getByText("This is the zone that you are looking at. Your own is Europe/Berlin.").waitFor();
+      expect([...(await textFaults(page)), ...(await axeFaults(page))]).toEqual([]);
+      await page.getByRole("button", { name: "Use Europe/Berlin" }).click();
+      const field = page.getByLabel("Time zone", { exact: true });
+      expect(await field.inputValue()).toBe("Europe/Berlin");
+      expect(await page.getByText("This is the zone that you are looking at.").count()).toBe(0);
+      await tab.open("/new?key=in-the-own-zone");
+      await field.waitFor();
+      expect(await page.getByText("This is the zone that you are looking at.").count()).toBe(0);
+      expect(tab.faults).toEqual([]);
+      await tab.close();
+    },
+  );
+
   test("An edit of a new schedule is kept over a reload in which the zone of the screen is another one", async () => {
     const tab = await browser.tab();
     const { page } = tab;
     await tab.open("/new?key=kept");
     await page.getByLabel("When", { exact: true }).fill("0 9 * * *");
-    await page.getByLabel("Zone of all times").selectOption("UTC");
+    await chooseZone(page, "UTC");
     await page.waitForURL(/zone=UTC/);
     page.once("dialog", (dialog) => void dialog.accept());
     await page.reload();

@@ -47,11 +47,11 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
       expect(await rows.count()).toBe(1);
       expect(page.url()).toContain("outcome=held");
       const whole = "292 occurrences of 5 expressions, before holds and calendars";
-      await page.getByText(`1 row with “held”, all there are · ${whole}`).waitFor();
+      await page.getByText(`1 run of 1 schedule is held, all there are · ${whole}`).waitFor();
       expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
       await page.getByLabel("Outcome").selectOption("dead");
       await page.getByText("No run in this time has this outcome.").waitFor();
-      await page.getByText(`no row with “dead” · ${whole}`).waitFor();
+      await page.getByText(`no run is dead · ${whole}`).waitFor();
       await tab.close();
     },
   );
@@ -70,7 +70,7 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
     await tab.close();
   });
 
-  test("The rows of expressions differ by how they use a calendar, and take no outcome", async () => {
+  test("The rows of expressions differ by how they use a calendar, and say that the chosen outcome is not in force", async () => {
     const tab = await browser.tab();
     const { page } = tab;
     await tab.open(`${day}&rows=expressions&outcome=held`);
@@ -79,11 +79,18 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
     expect(await zoneOf("off:skip").innerText()).toBe("UTC, calendar days: skipped");
     expect(await zoneOf("off:next").innerText()).toBe("UTC, calendar days: moved to the next day");
     expect(await zoneOf("off:previous").innerText()).toBe("UTC, calendar days: moved to the day before");
-    expect(await page.getByLabel("Outcome").count()).toBe(0);
+    const outcome = page.getByLabel("Outcome");
+    expect(await outcome.isDisabled()).toBe(true);
+    expect(await outcome.inputValue()).toBe("held");
+    await page
+      .getByText(/^For all outcomes: “held” is not in force here\. Counted by .* before holds/)
+      .waitFor();
     await page
       .getByText("292 occurrences of 5 expressions, before holds and calendars", { exact: true })
       .waitFor();
     expect(await textFaults(page)).toEqual([]);
+    await page.getByRole("link", { name: "Each run" }).click();
+    await page.getByText(/^1 run of 1 schedule is held/).waitFor();
     await tab.close();
   });
 

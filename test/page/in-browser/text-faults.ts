@@ -59,8 +59,9 @@ function clip(box: Box, element: Element): Box | "cut" | null {
     const isBeyond = seen.right > edge.right + tolerance || seen.left < edge.left - tolerance;
     const isBelow = seen.bottom > edge.bottom + tolerance || seen.top < edge.top - tolerance;
     const scrolls = /auto|scroll/.test(`${style.overflowX} ${style.overflowY}`);
-    const hasHint = style.textOverflow === "ellipsis" && hintOf(each).includes(box.text.replace(/…$/, ""));
-    if ((isBeyond || isBelow) && !scrolls && !(hasHint && !isBelow)) return "cut";
+    const isMarked = isBelow ? style.webkitLineClamp !== "none" : style.textOverflow === "ellipsis";
+    const hasHint = isMarked && hintOf(each).includes(box.text.replace(/…$/, ""));
+    if ((isBeyond || isBelow) && !scrolls && !hasHint) return "cut";
     seen.left = Math.max(seen.left, edge.left);
     seen.right = Math.min(seen.right, edge.right);
     seen.top = Math.max(seen.top, edge.top);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { chromium } from "../../support/chromium.ts";
 import type { OwnBrowser } from "../browser.ts";
 import { filledPage } from "../filled.ts";
+import { axeFaults, textFaults } from "../look-faults.ts";
 import type { OwnPage } from "../own-page.ts";
 import { withBrowser } from "../with-browser.ts";
 
@@ -71,6 +72,60 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     await tab.close();
   });
 
+  test.each([390, 1_440])(
+    "A row of a job has its state on one line, two lines for its error, and says when it was on time, at %i px",
+    async (width) => {
+      const tab = await browser.tab({ width });
+      const { page } = tab;
+      // An error as long as that of a function that is gone, of a job that waits for a retry.
+      await page.route("**/v1/jobs?*", async (route) => {
+        const answer = await route.fetch();
+        const json = await answer.json();
+        const items = json.items.map((item: object, n: number) => ({
+          ...item,
+          state: "retrying",
+          error:
+            "ResourceNotFoundException: The function arn:aws:lambda:eu-central-1:123456789012:function:sync is gone. ".repeat(
+              3,
+            ),
+          latenessMs: [null, 20, 5_000][n % 3],
+        }));
+        await route.fulfill({ response: answer, json: { ...json, items } });
+      });
+      await tab.open("/jobs?state=dead");
+      const rows = page.locator("main tr[data-row]");
+      const heightOf = async (selector: string) =>
+        (await rows.first().locator(selector).boundingBox())?.height;
+      expect(await heightOf(".outcome-word")).toBeLessThan(30);
+      const mark = await rows.first().locator(".outcome-word svg").boundingBox();
+      expect(mark?.width).toBe(8);
+      const why = (await heightOf(".cause > span")) ?? 0;
+      expect(why).toBeGreaterThan(30);
+      expect(why).toBeLessThan(50);
+      const late = await rows.locator(".late").allInnerTexts();
+      expect(late.slice(0, 3)).toEqual(["–", "on time", "5.0 s"]);
+      expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
+      await tab.close();
+    },
+  );
+
+  test("No word of an error is broken on a phone", async () => {
+    const tab = await browser.tab({ width: 390 });
+    const { page } = tab;
+    await page.route("**/v1/jobs:groups?*", async (route) => {
+      const answer = await route.fetch();
+      const json = await answer.json();
+      const items = json.items.map((item: object) => ({ ...item, error: "ResourceNotFoundException: gone" }));
+      await route.fulfill({ response: answer, json: { ...json, items } });
+    });
+    await tab.open("/jobs?state=dead");
+    const words = await page.locator(".groups li p").first().boundingBox();
+    // The long word has 186 px.
+    expect(words?.width).toBeGreaterThan(220);
+    expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
+    await tab.close();
+  });
+
   test("An error leads to the failing schedules of its target", async () => {
     const [first] = (await own.client.jobs.groups()).items;
     const tab = await browser.tab();
@@ -99,6 +154,15 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     await page.getByRole("button", { name: "Retry all that match …" }).waitFor({ state: "detached" });
     const entry = new URL(page.url()).searchParams.get("entry") ?? "";
     expect((await own.client.jobs.states([entry])).count).toBeGreaterThan(0);
+    const chips = page.getByRole("list", { name: "Further filters" });
+    await chips.getByRole("link", { name: /^retried by ops at \d\d:\d\d$/ }).waitFor();
+    expect(await textFaults(page)).toEqual([]);
+    await chips.getByRole("link").click();
+    await page.getByRole("heading", { name: "Audit" }).waitFor();
+    await page.locator(".audit li", { hasText: "retried jobs of" }).first().waitFor();
+    expect(new URL(page.url()).searchParams.get("action")).toBe("jobs.retried");
+    await page.goto(`${own.url}/jobs?entry=999999`);
+    await chips.getByText("jobs that were retried or cancelled by entry 999999 of the audit").waitFor();
     await page.getByRole("link", { name: "Schedules", exact: true }).click();
     await page.getByRole("heading", { name: "Schedules" }).waitFor();
     await tab.close();

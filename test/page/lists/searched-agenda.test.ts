@@ -47,24 +47,26 @@ describe.runIf(chromium !== undefined)("an agenda that is searched (needs Chromi
       const release = await emptied(page, [0, 0]);
       await page.goto(`${own.url}${day}&outcome=planned#token=${adminToken}`);
       await page.getByText("Still searching …").waitFor();
-      await page.getByText(/^still searching for “planned” · 288 occurrences/).waitFor();
+      await page.getByText(/^no run is planned so far, still searching · 288 occurrences/).waitFor();
       release();
       await page.locator("main tr[data-row]").first().waitFor();
-      await page.getByText(/^88 rows with “planned”, all there are · 288 occurrences/).waitFor();
+      await page.getByText(/^88 runs of 1 schedule are planned, all there are · 288 occurrences/).waitFor();
       expect(tab.faults).toEqual([]);
       await tab.close();
     },
   );
 
-  test("The headline of an outcome counts the rows that have arrived, and says that more come", async () => {
+  test("The headline of an outcome counts the runs and the schedules of the rows that have arrived, and says that more come", async () => {
     const tab = await browser.tab();
     const { page } = tab;
     await tab.open(`${day}&outcome=planned`);
-    await page.getByText("the first 100 rows with “planned”, more below · 288 occurrences").waitFor();
+    await page
+      .getByText(/^at least 100 runs of at least 1 schedule are planned, more below · 288 occurrences/)
+      .waitFor();
     await page.mouse.wheel(0, 100_000);
-    await page.getByText(/^the first 200 rows with “planned”/).waitFor();
+    await page.getByText(/^at least 200 runs of at least 1 schedule are planned/).waitFor();
     await page.mouse.wheel(0, 100_000);
-    await page.getByText(/^288 rows with “planned”, all there are/).waitFor();
+    await page.getByText(/^288 runs of 1 schedule are planned, all there are/).waitFor();
     expect(tab.faults).toEqual([]);
     await tab.close();
   });

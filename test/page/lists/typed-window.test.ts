@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { chromium } from "../../support/chromium.ts";
 import { minute } from "../../support/instants.ts";
+import { until } from "../../support/until.ts";
 import type { OwnBrowser, Tab } from "../browser.ts";
 import { axeFaults, textFaults } from "../look-faults.ts";
 import { type OwnPage, ownPage } from "../own-page.ts";
@@ -105,6 +106,78 @@ describe.runIf(chromium !== undefined)("typed windows in a browser (need Chromiu
     },
   );
 
+  test("A typed time counts by itself after a pause, and until then the list says that it is the old one", async () => {
+    const tab = await agenda("UTC");
+    const { page } = tab;
+    await page.getByText(/^0 occurrences/).waitFor();
+    await type(page, "From", "113020260900A", 0);
+    await page.getByText("Press Enter to apply.").waitFor();
+    await page.getByText("of the window before: 0 occurrences").waitFor();
+    expect(await page.locator(".outdated .agenda").count()).toBe(1);
+    expect(await axeFaults(page)).toEqual([]);
+    await hasWindow(page, "2026-11-30T09:00:00.000Z", "2026-11-30T10:00:00.000Z");
+    await page.getByText(/^0 occurrences/).waitFor();
+    expect(await page.locator(".outdated").count()).toBe(0);
+    expect(await page.getByText("Press Enter to apply.").count()).toBe(0);
+    expect(tab.faults).toEqual([]);
+    await tab.close();
+  });
+
+  test("A year that is half typed does not count by itself, however long the pause is", async () => {
+    const tab = await agenda("UTC");
+    const { page } = tab;
+    await type(page, "From", "1130202", 0);
+    await page.getByText("Press Enter to apply.").waitFor();
+    await page.clock.fastForward(60_000);
+    await page.getByText("of the window before").waitFor();
+    expect(page.url()).toContain("from=2026-11-27T10");
+    await page.keyboard.type("6");
+    await hasWindow(page, "2026-11-30T10:00:00.000Z", "2026-11-30T11:00:00.000Z");
+    await tab.close();
+  });
+
+  test("To shows at once where it has moved with From, also while it has the focus", async () => {
+    const tab = await agenda("UTC");
+    const { page } = tab;
+    await type(page, "From", "113020260855A", 0);
+    await page.getByLabel("To").click({ position: { x: 15, y: 12 } });
+    await hasWindow(page, "2026-11-30T08:55:00.000Z", "2026-11-30T09:55:00.000Z");
+    await until("To shows it", async () => (await page.getByLabel("To").inputValue()) === "2026-11-30T09:55");
+    await tab.close();
+  });
+
+  test("A press on the hour of To right after From is typed leaves the hour chosen", async () => {
+    const tab = await agenda("UTC");
+    const { page } = tab;
+    await type(page, "From", "113020260855A", 0);
+    // Behind the eleven signs of the date.
+    await page.getByLabel("To").click({ position: { x: 112, y: 12 } });
+    await hasWindow(page, "2026-11-30T08:55:00.000Z", "2026-11-30T09:55:00.000Z");
+    await page.keyboard.type("11");
+    await hasWindow(page, "2026-11-30T08:55:00.000Z", "2026-11-30T11:55:00.000Z");
+    await tab.close();
+  });
+
+  test.each([390, 1_440])("No field moves when the end is refused, at %i px", async (width) => {
+    const tab = await browser.tab({ width });
+    const { page } = tab;
+    await tab.open(`/agenda?${window}&zone=UTC`);
+    const places = async () => {
+      const boxes = [];
+      for (const field of await page.locator(".filters :is(input, select)").all())
+        boxes.push(await field.boundingBox());
+      return boxes;
+    };
+    const before = await places();
+    await type(page, "To", "112620260930A", 0);
+    await page.getByText("Press Enter to apply.").waitFor();
+    expect(await places()).toEqual(before);
+    await page.getByText("The end must be after the begin.").waitFor();
+    expect(await places()).toEqual(before);
+    await page.getByText("of the window before").waitFor();
+    await tab.close();
+  });
+
   test("A time that is chosen without a key counts after a moment", async () => {
     const tab = await agenda("UTC");
     await tab.page.getByLabel("From").fill("2026-11-30T09:00");
@@ -155,6 +228,27 @@ describe.runIf(chromium !== undefined)("typed windows in a browser (need Chromiu
     expect((await own.client.schedules.get("nightly")).holds).toMatchObject([
       { until: "2026-11-30T14:00:00.000Z" },
     ]);
+    expect(tab.faults).toEqual([]);
+    await tab.close();
+  });
+
+  test("A hold whose end is half typed is refused with a sentence, and set once the end is whole", async () => {
+    await own.client.schedules.put("weekly", { when: "0 2 * * 1", target: { queue: "crm" } });
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/schedules/weekly?zone=UTC");
+    await page.getByRole("button", { name: "Hold …" }).click();
+    await type(page, "Ends (UTC)", "1130", 0);
+    const hold = page.getByRole("button", { name: "Hold it" });
+    await hold.click();
+    await page.getByText("The end is no whole date and time. Complete it, or clear the field.").waitFor();
+    expect((await own.client.schedules.get("weekly")).holds).toEqual([]);
+    expect(await axeFaults(page)).toEqual([]);
+    await page.getByRole("button", { name: "2 h", exact: true }).click();
+    await page.getByText("The end is no whole date and time.").waitFor({ state: "detached" });
+    await hold.click();
+    await page.getByText(/^It is held until/).waitFor();
+    expect((await own.client.schedules.get("weekly")).holds).toHaveLength(1);
     expect(tab.faults).toEqual([]);
     await tab.close();
   });

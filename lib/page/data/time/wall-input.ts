@@ -10,11 +10,11 @@ const dayMs = 86_400_000;
 /**
  * The instant of a wall time in a zone, read with the offset of the day before it. Thus of a time that
  * occurs twice the first is meant, and one in a gap is as long after the gap as it is after its begin.
- * Null if the text is no time.
+ * Null if the text is no time, or one before 1970: its year is half typed.
  */
 export function instantOfWall(text: string, zone: string): number | null {
   const wanted = Date.parse(`${text}Z`);
-  if (Number.isNaN(wanted)) return null;
+  if (Number.isNaN(wanted) || wanted < 0) return null;
   const before = wanted - offsetOf(wanted - dayMs, zone);
   if (wallMs(before, zone) === wanted) return before;
   const after = wanted - offsetOf(wanted + dayMs, zone);

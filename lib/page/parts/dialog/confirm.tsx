@@ -29,6 +29,8 @@ export interface ConfirmProps<Preview> {
   hasNoReason?: boolean;
   /** Fields that the action needs besides the reason. The caller keeps their values. */
   fields?: ReactNode;
+  /** Why the fields cannot be used as they are: then the button says so, and does nothing. */
+  fieldFault?: string | undefined;
   onOpenChange?: ((isOpen: boolean) => void) | undefined;
 }
 
@@ -82,6 +84,7 @@ function Question<Preview>({
   isDangerous,
   hasNoReason,
   fields,
+  fieldFault,
   outcome,
   next,
   onPhase,
@@ -89,6 +92,7 @@ function Question<Preview>({
   const reasonId = useId();
   const [reason, setReason] = useState("");
   const [progress, setProgress] = useState<string | null>(null);
+  const [isRefused, setRefused] = useState(false);
   const seen = useQuery({
     queryKey: ["preview", ...previewKey],
     queryFn: ({ signal }) => preview(signal),
@@ -135,13 +139,18 @@ function Question<Preview>({
           <input id={reasonId} value={reason} onChange={(event) => setReason(event.target.value)} />
         </label>
       )}
+      {isRefused && fieldFault !== undefined ? (
+        <p className="notice bad" role="alert">
+          {fieldFault}
+        </p>
+      ) : null}
       <footer>
         <Leave isBusy={action.isPending} />
         <button
           type="button"
           className={`button ${isDangerous === true ? "danger" : "primary"}`}
           disabled={doing === null || action.isPending}
-          onClick={() => action.act()}
+          onClick={() => (fieldFault === undefined ? action.act() : setRefused(true))}
         >
           {action.isPending ? "Working …" : (doing ?? (seen.isPending ? "Counting …" : "Nothing to do"))}
         </button>

@@ -13,6 +13,7 @@ export function OptionalInstant({ label, value, onChange }: OptionalInstantProps
   return (
     <WallField
       label={label}
+      hint="Press Enter to apply."
       title={`On the clocks of ${zone}`}
       at={value === undefined ? undefined : Date.parse(value)}
       onChange={(at) => onChange(at === undefined ? undefined : new Date(at).toISOString())}

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { AgendaItem } from "../../../client/agenda.ts";
 import { fineSpanText, numberText, spanText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
-import { skipText } from "../../data/outcomes.ts";
+import { whyText } from "../../data/reason-words.ts";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
@@ -47,7 +47,7 @@ const columns: readonly Column<AgendaItem>[] = [
     name: "Schedule",
     className: "key",
     cell: ({ key, occurrence }) => (
-      <Link to="/schedules/$key" params={{ key }} search={{ why: occurrence }} className="mono">
+      <Link to="/schedules/$key" params={{ key }} search={{ why: occurrence }} className="mono" data-open>
         {key}
       </Link>
     ),
@@ -83,7 +83,7 @@ function moreText({ outcome, passedOver, latenessMs, durationMs, reason, note }:
     passedOver === null || passedOver.count === null || passedOver.count === 1
       ? null
       : `${numberText(passedOver.count)} occurrences`,
-    outcome === "skipped" ? skipText(reason) : null,
+    whyText(outcome, reason),
     latenessMs !== null && latenessMs > onTimeMs ? `${spanText(latenessMs)} late` : null,
     durationMs === null ? null : `took ${fineSpanText(durationMs)}`,
     note,

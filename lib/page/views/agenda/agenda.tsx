@@ -4,7 +4,6 @@ import { useState } from "react";
 import { type AgendaFilter, agendaOutcomes } from "../../../client/agenda.ts";
 import { agendaCountsQuery, agendaQuery } from "../../data/agenda-queries.ts";
 import { moreOf } from "../../data/more.ts";
-import { lookOf } from "../../data/outcomes.ts";
 import { useListRefresh } from "../../hooks/list-refresh.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
@@ -15,6 +14,7 @@ import { type AgendaSearch, readAgendaSearch, windowOf } from "./agenda-search.t
 import { AgendaTable } from "./agenda-table.tsx";
 import { countsText, isOnlyCounted } from "./counts-text.ts";
 import { ExpressionTable } from "./expression-table.tsx";
+import { outcomeWord } from "./outcome-words.ts";
 import { QuickWindows } from "./quick-windows.tsx";
 import { WindowFields } from "./window-fields.tsx";
 import "../../look/tables.css";
@@ -24,7 +24,7 @@ const rowKinds = [
   { rows: "expressions", name: "By expression" },
 ] as const;
 
-const outcomeChoices = agendaOutcomes.map((outcome) => [outcome, lookOf(outcome).word] as const);
+const outcomeChoices = agendaOutcomes.map((outcome) => [outcome, outcomeWord(outcome)] as const);
 
 /** The occurrences between two instants, past and coming. */
 export function Agenda() {
@@ -33,11 +33,11 @@ export function Agenda() {
   const navigate = useNavigate({ from: "/agenda" });
   const [openedAt] = useState(Date.now);
   const asked = windowOf(search, openedAt);
-  const { outcome: _, ...window } = asked;
+  const { outcome, ...window } = asked;
   const isByExpression = search.rows === "expressions";
-  // Expressions are counted before any outcome is known, and their view has no field for it.
+  // Expressions are counted before any outcome is known.
   const filter: AgendaFilter = isByExpression ? window : asked;
-  const { outcome } = filter;
+  const [isOutdated, setOutdated] = useState(false);
   const pages = useInfiniteQuery({
     ...agendaQuery(carillon, filter),
     refetchInterval: useListRefresh(),
@@ -46,14 +46,15 @@ export function Agenda() {
   const counts = useQuery(agendaCountsQuery(carillon, window));
   const shown = isByExpression ? counts : pages;
   const items = pages.data?.pages.flatMap((page) => page.items) ?? [];
-  const listed = isByExpression ? undefined : { rows: items.length, hasMore: pages.hasNextPage };
+  const listed = isByExpression ? undefined : { items, hasMore: pages.hasNextPage };
   const change = (changed: Partial<AgendaSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
   return (
     <>
       <header className="title">
         <h1>Agenda</h1>
-        <p className="quiet">
+        <p className={isOutdated ? "quiet outdated" : "quiet"}>
+          {isOutdated ? <span className="hidden">of the window before: </span> : null}
           {counts.data === undefined || shown.isPending ? "…" : countsText(counts.data, { outcome, listed })}
         </p>
         {isByExpression ? null : <ListFreshness pages={pages} />}
@@ -75,31 +76,34 @@ export function Agenda() {
             </Link>
           ))}
         </nav>
-        <WindowFields window={window} onChange={change} />
+        <WindowFields window={window} onChange={change} onOutdated={setOutdated} />
         <QuickWindows />
         <TextFilter label="Key begins with" value={search.prefix} onChange={(prefix) => change({ prefix })} />
         <TextFilter label="Tag" value={search.tag} onChange={(tag) => change({ tag })} />
         <TextFilter label="Group" value={search.group} onChange={(group) => change({ group })} />
         <TextFilter label="Target" value={search.target} onChange={(target) => change({ target })} />
-        {isByExpression ? null : (
-          <ChoiceFilter
-            label="Outcome"
-            choices={outcomeChoices}
-            value={outcome}
-            onChange={(chosen) => change({ outcome: chosen })}
-          />
-        )}
+        <ChoiceFilter
+          label="Outcome"
+          choices={outcomeChoices}
+          value={outcome}
+          whyDisabled={isByExpression ? "Expressions are counted before any outcome is known." : undefined}
+          onChange={(chosen) => change({ outcome: chosen })}
+        />
       </search>
       <AnswerState error={shown.error} isPending={shown.isPending} retry={() => void shown.refetch()} />
-      {isByExpression && counts.data !== undefined ? <ExpressionTable counts={counts.data} /> : null}
-      {!isByExpression && pages.data !== undefined ? (
-        <AgendaTable
-          items={items}
-          isOfOutcome={outcome !== undefined}
-          isCounted={counts.data !== undefined && isOnlyCounted(counts.data, listed)}
-          {...moreOf(pages)}
-        />
-      ) : null}
+      <div className={isOutdated ? "outdated" : undefined}>
+        {isByExpression && counts.data !== undefined ? (
+          <ExpressionTable counts={counts.data} outcome={outcome} />
+        ) : null}
+        {!isByExpression && pages.data !== undefined ? (
+          <AgendaTable
+            items={items}
+            isOfOutcome={outcome !== undefined}
+            isCounted={counts.data !== undefined && isOnlyCounted(counts.data, listed)}
+            {...moreOf(pages)}
+          />
+        ) : null}
+      </div>
     </>
   );
 }

@@ -1,10 +1,10 @@
-import type { AgendaCounts, AgendaOutcome } from "../../../client/agenda.ts";
+import type { AgendaCounts, AgendaItem, AgendaOutcome } from "../../../client/agenda.ts";
 import { amountText } from "../../data/amounts.ts";
-import { lookOf } from "../../data/outcomes.ts";
+import { outcomeVerb } from "./outcome-words.ts";
 
 /** The rows of the list that have arrived. */
 export interface Listed {
-  rows: number;
+  items: readonly AgendaItem[];
   hasMore: boolean;
 }
 
@@ -20,19 +20,26 @@ export function countsText(
   const runs = amountText({ count: occurrences, more: false }, "occurrence");
   const expressions = amountText({ count: cadences, more: false }, "expression");
   const all = `${exact ? "" : "about "}${runs} of ${expressions}, before holds and calendars`;
-  if (outcome !== undefined && listed !== undefined)
-    return `${listedText(listed, lookOf(outcome).word)} · ${all}`;
+  if (outcome !== undefined && listed !== undefined) return `${listedText(listed, outcome)} · ${all}`;
   if (isOnlyCounted(counts, listed)) return `nothing is listed · ${all}`;
   return all;
 }
 
 /** Whether the list ends without a row although the expressions of live schedules give some. */
 export function isOnlyCounted({ occurrences }: AgendaCounts, listed: Listed | undefined): boolean {
-  return occurrences > 0 && listed !== undefined && listed.rows === 0 && !listed.hasMore;
+  return occurrences > 0 && listed !== undefined && listed.items.length === 0 && !listed.hasMore;
 }
 
-function listedText({ rows, hasMore }: Listed, word: string): string {
-  if (rows === 0) return hasMore ? `still searching for “${word}”` : `no row with “${word}”`;
-  const amount = `${amountText({ count: rows, more: false }, "row")} with “${word}”`;
-  return hasMore ? `the first ${amount}, more below` : `${amount}, all there are`;
+/** `58 runs of 13 schedules are held, all there are`. */
+function listedText({ items, hasMore }: Listed, outcome: AgendaOutcome): string {
+  if (items.length === 0)
+    return `no run ${outcomeVerb(outcome, 1)}${hasMore ? " so far, still searching" : ""}`;
+  const count = items.reduce((sum, { passedOver }) => sum + (passedOver?.count ?? 1), 0);
+  const isLeast =
+    hasMore || items.some(({ passedOver }) => passedOver?.more === true || passedOver?.count === null);
+  const runs = amountText({ count, more: false }, "run");
+  const schedules = new Set(items.map(({ scheduleId }) => scheduleId)).size;
+  const of = amountText({ count: schedules, more: false }, "schedule");
+  const amount = `${isLeast ? "at least " : ""}${runs} of ${hasMore ? "at least " : ""}${of} ${outcomeVerb(outcome, count)}`;
+  return hasMore ? `${amount}, more below` : `${amount}, all there are`;
 }

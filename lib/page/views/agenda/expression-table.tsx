@@ -1,19 +1,27 @@
 import { Link } from "@tanstack/react-router";
-import type { AgendaCounts } from "../../../client/agenda.ts";
+import type { AgendaCounts, AgendaOutcome } from "../../../client/agenda.ts";
 import { amountText, numberText } from "../../data/amounts.ts";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
+import { outcomeWord } from "./outcome-words.ts";
 
 type ExpressionCount = AgendaCounts["items"][number];
 
+interface ExpressionTableProps {
+  counts: AgendaCounts;
+  /** Chosen for the list of runs, and not in force here. */
+  outcome: AgendaOutcome | undefined;
+}
+
 /** One row for all runs of one expression, so that frequent ones hide no others. The server counts them. */
-export function ExpressionTable({ counts }: { counts: AgendaCounts }) {
+export function ExpressionTable({ counts, outcome }: ExpressionTableProps) {
   const { items, cadences } = counts;
   return (
     <>
       <p className="quiet expressions-note">
         {items.length < cadences ? `The ${numberText(items.length)} with most runs. ` : ""}
-        Counted by the expressions of live schedules, whatever becomes of the runs. Holds, days that a
-        calendar skips, “not before”, “not from” and “most runs” are not looked at.
+        {outcome === undefined ? "" : `For all outcomes: “${outcomeWord(outcome)}” is not in force here. `}
+        Counted by the expressions of live schedules, whatever becomes of the runs: before holds, days that a
+        calendar skips, “not before”, “not from” and “most runs”.
       </p>
       <VirtualTable
         label="Expressions"

@@ -22,13 +22,16 @@ interface FieldProps<Field> {
 export function Field({ field, draft }: FieldProps<FormField>) {
   const id = useId();
   const value = valueAt(draft.value, field.path);
-  const faults = faultsOf(draft.faults, field.path);
+  const [isTyping, setTyping] = useState(false);
+  // A zone is no zone until its last letter: its fault is said when the field is left.
+  const faults = isTyping ? [] : faultsOf(draft.faults, field.path);
   const hinted = field.hint === undefined ? undefined : `${id}-hint`;
   const refused = faults.length > 0 ? `${id}-fault` : undefined;
   const described = [hinted, refused].filter((each) => each !== undefined).join(" ");
   const name = field.path.join(".");
   const set = (changed: Json | undefined) => {
     draft.touch(name);
+    setTyping(name === "timezone" && document.activeElement?.id === id);
     setValue(draft, field.path, changed === undefined && field.staysEmpty === true ? "" : changed);
   };
   const input = {
@@ -36,6 +39,7 @@ export function Field({ field, draft }: FieldProps<FormField>) {
     "data-field": name,
     "aria-describedby": described === "" ? undefined : described,
     "aria-invalid": faults.length > 0,
+    onBlur: () => setTyping(false),
   };
   return (
     <div className={field.kind === "flag" ? "field flag" : "field"}>
@@ -89,6 +93,7 @@ interface Drawn {
   "data-field": string;
   "aria-describedby": string | undefined;
   "aria-invalid": boolean;
+  onBlur(): void;
   value: Json | undefined;
   set(value: Json | undefined): void;
 }

@@ -18,6 +18,7 @@ import {
   zoneField,
 } from "./form-fields.ts";
 import { PayloadField } from "./payload-field.tsx";
+import { ScreenZone } from "./screen-zone.tsx";
 import { WhenField } from "./when-field.tsx";
 import { Words } from "./words.tsx";
 
@@ -42,6 +43,7 @@ export function NeededForm({ draft, isReadable, isNew, preview }: FormProps) {
         {isNew ? <Fields fields={[keyField]} draft={draft} /> : null}
         <WhenField draft={draft} />
         <Fields fields={[zoneField]} draft={draft} />
+        {isNew ? <ScreenZone draft={draft} /> : null}
         {preview === undefined || !isNarrow ? null : (
           <div className="brief-reading">
             <Words preview={preview} />

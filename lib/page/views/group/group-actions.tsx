@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import type { SharedHold } from "../../../client/groups.ts";
 import { amountText, countText } from "../../data/amounts.ts";
 import { inParts } from "../../data/bulk/in-parts.ts";
@@ -7,7 +6,7 @@ import { ownTokenQuery, useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { ReleaseLabel } from "../../parts/release/release-label.tsx";
-import { HoldEnd } from "../../parts/time/hold-end.tsx";
+import { useHoldEnd } from "../../parts/time/hold-end.tsx";
 
 interface GroupActionsProps {
   group: string;
@@ -58,7 +57,7 @@ function useCounts(group: string) {
 
 function HoldGroup({ group }: { group: string }) {
   const { carillon } = useSession();
-  const [until, setUntil] = useState<string>();
+  const { until, fields, fieldFault } = useHoldEnd();
   return (
     <Confirm<Counted>
       button="Hold …"
@@ -72,7 +71,8 @@ function HoldGroup({ group }: { group: string }) {
           {held.count === 0 ? "" : `${countText(held)} of them are held already.`}
         </p>
       )}
-      fields={<HoldEnd until={until} onChange={setUntil} />}
+      fields={fields}
+      fieldFault={fieldFault}
       verb={() => "Hold the group"}
       act={async ({ reason, progress }) => {
         const params = { until, ...(reason === "" ? {} : { reason }) };

@@ -2,7 +2,8 @@ import { Link } from "@tanstack/react-router";
 import type { JobSummary } from "../../../client/job.ts";
 import { fineSpanText, spanText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
-import { outcomeOfState, skipText } from "../../data/outcomes.ts";
+import { outcomeOfState } from "../../data/outcomes.ts";
+import { whyText } from "../../data/reason-words.ts";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
@@ -52,7 +53,7 @@ const columns: readonly Column<JobSummary>[] = [
   {
     name: "Late",
     className: "late",
-    cell: ({ latenessMs }) => (latenessMs === null || latenessMs <= onTimeMs ? "" : spanText(latenessMs)),
+    cell: ({ latenessMs }) => <Late ms={latenessMs} />,
   },
   {
     name: "Took",
@@ -62,7 +63,10 @@ const columns: readonly Column<JobSummary>[] = [
   {
     name: "Why",
     className: "cause",
-    cell: ({ error, reason }) => <span title={error ?? undefined}>{error ?? skipText(reason) ?? ""}</span>,
+    cell: ({ state, error, reason }) => {
+      const why = error ?? whyText(outcomeOfState(state), reason) ?? "";
+      return <span title={why}>{why}</span>;
+    },
   },
   {
     name: "Job",
@@ -74,3 +78,13 @@ const columns: readonly Column<JobSummary>[] = [
     ),
   },
 ];
+
+function Late({ ms }: { ms: number | null }) {
+  if (ms === null)
+    return (
+      <span className="faint" title="It has not started.">
+        –
+      </span>
+    );
+  return ms <= onTimeMs ? <span className="quiet">on time</span> : spanText(ms);
+}

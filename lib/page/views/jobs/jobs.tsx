@@ -10,6 +10,7 @@ import { AnswerState } from "../../parts/answer-state.tsx";
 import { FilterChips } from "../../parts/filter-chips.tsx";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { ListFreshness } from "../../parts/list-freshness.tsx";
+import { EntryText } from "./entry-text.tsx";
 import { ErrorGroups } from "./error-groups.tsx";
 import { JobExport } from "./job-export.tsx";
 import { filterOf, type JobSearch, readJobSearch, retryFilterOf, stateWords } from "./job-search.ts";
@@ -25,7 +26,7 @@ const unseen = [
   { name: "reason", label: "reason" },
   { name: "from", label: "from" },
   { name: "to", label: "to" },
-  { name: "entry", label: "retried or cancelled by entry" },
+  { name: "entry", label: "jobs that were" },
 ] as const;
 
 const groupsRefreshMs = 15_000;
@@ -87,6 +88,7 @@ export function Jobs() {
         chips={unseen.map(({ name, label }) => ({
           label,
           text: name === "errorGroup" ? (chosen?.error ?? search[name]) : search[name],
+          words: name === "entry" ? <EntryText entries={followed} /> : undefined,
           drop: () => change({ [name]: undefined }),
         }))}
       />

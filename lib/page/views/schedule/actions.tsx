@@ -10,7 +10,7 @@ import { useZone } from "../../hooks/use-zone.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { Coming, runsShown } from "../../parts/release/coming.tsx";
 import { ReleaseSchedule } from "../../parts/release/release-schedule.tsx";
-import { HoldEnd } from "../../parts/time/hold-end.tsx";
+import { useHoldEnd } from "../../parts/time/hold-end.tsx";
 
 interface ActionsProps {
   schedule: Schedule;
@@ -53,7 +53,7 @@ function Pause({ schedule }: { schedule: Schedule }) {
   const { key: name } = schedule;
   const { carillon } = useSession();
   const zone = useZone();
-  const [until, setUntil] = useState<string | undefined>(undefined);
+  const { until, fields, fieldFault } = useHoldEnd();
   if (!useMay("pauseSchedule")) return null;
   return (
     <Confirm<NextOccurrences>
@@ -69,7 +69,8 @@ function Pause({ schedule }: { schedule: Schedule }) {
           </Coming>
         </>
       )}
-      fields={<HoldEnd until={until} onChange={setUntil} />}
+      fields={fields}
+      fieldFault={fieldFault}
       verb={() => "Hold it"}
       act={async ({ reason }) => {
         await carillon.schedules.pause(name, { ...(reason === "" ? {} : { reason }), until });

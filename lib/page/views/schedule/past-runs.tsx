@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Strip } from "../../../client/agenda.ts";
 import { fineSpanText, spanText } from "../../data/amounts.ts";
-import { skipText } from "../../data/outcomes.ts";
+import { whyText } from "../../data/reason-words.ts";
 import { pastOf } from "../../data/run-times.ts";
 import { Pending } from "../../parts/answer-state.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
@@ -43,7 +43,7 @@ export function PastRuns({ name, strip }: { name: string; strip: Strip | undefin
                   kind === "manual" ? "fired by hand" : null,
                   latenessMs !== null && latenessMs > 1_000 ? `${spanText(latenessMs)} late` : null,
                   durationMs === null ? null : `took ${fineSpanText(durationMs)}`,
-                  outcome === "skipped" ? skipText(reason) : null,
+                  whyText(outcome, reason),
                   note,
                 ]
                   .filter((part) => part !== null)

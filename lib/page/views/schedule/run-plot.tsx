@@ -103,6 +103,8 @@ function optionsOf({ box, runs, zone, onPlace }: PlotGiven): uPlot.Options {
     width: box.clientWidth,
     height,
     legend: { show: false },
+    // The last time stands under the end of the lines, and half of it is beyond them.
+    padding: [null, timeSpace / 2, null, null],
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), zone),
     // A click whose cursor has moved to a run meanwhile is not the end of a selection.
     cursor: { y: false, drag: { x: false, y: false, click: () => undefined } },

@@ -70,7 +70,7 @@ export function Why({ name, at, isAsked }: WhyProps) {
             id="why-at"
             className="mono"
             spellCheck={false}
-            placeholder="e.g. 09:00, or 2026-03-02 09:00"
+            placeholder="e.g. 2026-03-02 09:00"
             aria-invalid={isUnread}
             aria-describedby={isUnread ? "why-fault" : undefined}
             value={typed}
@@ -87,7 +87,7 @@ export function Why({ name, at, isAsked }: WhyProps) {
           </p>
         ) : null}
         {at === undefined ? (
-          <p className="quiet">Choose an instant, or type a time: it is read in {zone}.</p>
+          <p className="quiet">Choose an instant, or type a time, such as 09:00: it is read in {zone}.</p>
         ) : null}
         {at !== undefined && data === undefined ? (
           <AnswerState

@@ -1,4 +1,3 @@
-import { useState } from "react";
 import type { BulkAction, BulkPreview, Selection } from "../../../client/schedule.ts";
 import { amountText, countText, isNone, isOrAre, numberText } from "../../data/amounts.ts";
 import { changeAll, doneText } from "../../data/bulk/change-all.ts";
@@ -6,7 +5,7 @@ import { releasedText } from "../../data/bulk/released-text.ts";
 import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
-import { HoldEnd } from "../../parts/time/hold-end.tsx";
+import { useHoldEnd } from "../../parts/time/hold-end.tsx";
 import { BulkSamples } from "./bulk-samples.tsx";
 import { PatchMany } from "./patch-many.tsx";
 
@@ -54,7 +53,7 @@ function useBulk({ selection }: BulkActionsProps) {
 
 function HoldMany(props: BulkActionsProps) {
   const { preview, act, previewKey } = useBulk(props);
-  const [until, setUntil] = useState<string>();
+  const { until, fields, fieldFault } = useHoldEnd();
   const action: BulkAction = { verb: "pause", ...props.selection, until };
   return (
     <Confirm<BulkPreview>
@@ -68,7 +67,8 @@ function HoldMany(props: BulkActionsProps) {
           hold a group or a tag.
         </BulkSamples>
       )}
-      fields={<HoldEnd until={until} onChange={setUntil} />}
+      fields={fields}
+      fieldFault={fieldFault}
       verb={(seen) => verbText("Hold", seen)}
       act={act(action, "held")}
     />

@@ -11,7 +11,7 @@ export const keyColumn: Column<ScheduleSummary> = {
   name: "Key",
   className: "key",
   cell: ({ key }) => (
-    <Link to="/schedules/$key" params={{ key }} className="mono">
+    <Link to="/schedules/$key" params={{ key }} className="mono" data-open>
       {key}
     </Link>
   ),

@@ -1,0 +1,29 @@
+import type { Outcome } from "../../client/time.ts";
+
+/** The reasons of `docs/states.md`, as short as a row has room for. */
+const words: Readonly<Record<string, string>> = {
+  late: "could only have started after its deadline",
+  overlap: "an earlier run was not over yet",
+  missed: "could be planned only long after it was due, and is not made up",
+  paused: "was held when it was due, and is not made up",
+  calendar: "its calendar leaves out the day",
+  deleted: "its schedule was deleted before",
+  retention: "was older than the retention of jobs",
+  unreadable: "its schedule could not be read",
+  attempts: "all attempts failed",
+  "gave-up": "the target said that another attempt would not help",
+  payload: "the handler refuses the payload",
+  "max-checks": "too many rechecks",
+  "recheck-past": "its handler asked for a recheck in the past",
+  "recheck-far": "its handler asked for a recheck too far ahead",
+  requested: "on request",
+  superseded: "an edit of its schedule replaced it",
+};
+
+const explained: ReadonlySet<Outcome> = new Set(["skipped", "dead", "cancelled"]);
+
+/** Why a run did not come to its end; null where the outcome says all. */
+export function whyText(outcome: Outcome, reason: string | null): string | null {
+  if (reason === null || !explained.has(outcome)) return null;
+  return words[reason] ?? reason;
+}
