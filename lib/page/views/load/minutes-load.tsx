@@ -21,7 +21,7 @@ export function MinutesLoad({ search }: { search: LoadSearch }) {
   const { data } = forecast;
   return (
     <>
-      <LoadHead search={search} at={forecast.dataUpdatedAt} refresh={() => void forecast.refetch()} />
+      <LoadHead search={search} seen={forecast} refresh={() => void forecast.refetch()} />
       <AnswerState
         error={forecast.error}
         isPending={forecast.isPending}
