@@ -20,9 +20,7 @@ export function ExpressionTable({ counts }: { counts: AgendaCounts }) {
         className="expressions"
         columns={columns}
         rows={items}
-        keyOf={({ when, timezone, calendar, sample }) =>
-          `${when} ${timezone} ${calendar?.name} ${calendar?.on} ${sample}`
-        }
+        keyOf={({ rule }) => rule}
         hasMore={false}
         onEnd={() => {}}
         empty="Nothing occurs in this time."
@@ -58,16 +56,20 @@ function zoneText({ timezone, calendar }: ExpressionCount): string {
   return parts.filter((part) => part !== null).join(", ");
 }
 
-function Members({ schedules, sample }: ExpressionCount) {
-  if (sample === null) return amountText({ count: schedules, more: false }, "schedule");
+/** A schedule of the expression, and the way to all of them. */
+function Members({ rule, schedules, sample }: ExpressionCount) {
+  const amount = (count: number, one: string) => (
+    <Link to="/agenda" search={(before) => ({ ...before, rule, rows: undefined })} className="link">
+      {amountText({ count, more: false }, one)}
+    </Link>
+  );
+  if (sample === null) return amount(schedules, "schedule");
   return (
     <>
       <Link to="/schedules/$key" params={{ key: sample }} className="mono">
         {sample}
       </Link>
-      {schedules === 1 ? null : (
-        <span className="quiet"> and {amountText({ count: schedules - 1, more: false }, "other")}</span>
-      )}
+      {schedules === 1 ? null : <span className="quiet"> and {amount(schedules - 1, "other")}</span>}
     </>
   );
 }
