@@ -13,7 +13,8 @@ export function ExpressionTable({ counts }: { counts: AgendaCounts }) {
       <p className="quiet expressions-note">
         {items.length < cadences ? `The ${numberText(items.length)} with most runs. ` : ""}
         Counted by the expressions of live schedules, whatever becomes of the runs. Holds, days that a
-        calendar skips, “not before”, “not from” and “most runs” are not looked at.
+        calendar skips, “not before”, “not from” and “most runs” are not looked at. The load leaves held runs
+        out.
       </p>
       <VirtualTable
         label="Expressions"
