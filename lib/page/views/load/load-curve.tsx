@@ -10,6 +10,9 @@ import { Panel } from "../../parts/panel.tsx";
 import { Curve } from "./curve.tsx";
 import { PlannedMinute } from "./planned-minute.tsx";
 
+/** Up to this part of the width the words beside a mark have room on its right, on a phone too. */
+const roomTo = 0.65;
+
 /** A scale needs some height, even where a minute has one run. */
 const leastPeak = 4;
 
@@ -62,7 +65,7 @@ export function LoadCurve({ forecast, prefix }: LoadCurveProps) {
       <div className="curve-box">
         <p className="curve-most" aria-hidden="true">
           {heaviest[0] === undefined || most === -1 ? null : (
-            <span style={{ left: share(most) }} className={most * 2 < minutes.length ? "begin" : "end"}>
+            <span style={{ left: share(most) }} className={most < minutes.length * roomTo ? "begin" : "end"}>
               <i>▼</i>
               <span>
                 <b>{numberText(heaviest[0].fires)}</b> at {minuteText(Date.parse(heaviest[0].at), zone)}
