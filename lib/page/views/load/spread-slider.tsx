@@ -90,10 +90,8 @@ function Slider<Spread extends string>({
         <ol>
           {["0", ...choices].map((text, at) => (
             <li key={text} style={{ left: `${(at / choices.length) * 100}%` }}>
-              {/* The slider before them has the keys. */}
               <button
                 type="button"
-                tabIndex={-1}
                 aria-pressed={at === place}
                 aria-label={at === 0 ? "0, no spread" : `a spread of ${text}`}
                 onClick={() => move(at)}
