@@ -13,6 +13,8 @@ import type { AgendaFilter, Window } from "./window.ts";
 
 /** The occurrences of one cadence in a window. */
 export interface RuleCount {
+  /** The mark of its schedules, as they store it. */
+  rule: number;
   /** The cadence in its normal form; null for single instants. */
   when: string | null;
   timezone: string | null;
@@ -128,10 +130,13 @@ function timesAt(rule: number, phase: number, { from, to }: Window): number {
   return before(to) - before(from);
 }
 
+const rulesFor = (sql: Sql, { rule }: AgendaFilter) =>
+  rule === undefined ? allRules(sql) : rulesOf(sql, [rule]);
+
 /** Counts step by step; what is beyond the bounds is taken from the database's statistics. */
 async function countedByIndex(sql: Sql, window: Window, filter: AgendaFilter): Promise<Counted> {
   const runsOf = runsIn(window);
-  const rules = (await allRules(sql)).map((rule) => ({ rule, runs: runsOf(rule) }));
+  const rules = (await rulesFor(sql, filter)).map((rule) => ({ rule, runs: runsOf(rule) }));
   const meant = rules.filter(({ runs }) => runs === null || runs.count > 0);
   const estimates = await estimatesOf(sql, filter);
   const counted: Counted = { rules: [], exact: meant.every(({ runs }) => runs?.more !== true) };
@@ -205,7 +210,7 @@ interface PartCount {
 
 async function countEntries(
   sql: Sql,
-  { prefix, ...labels }: AgendaFilter,
+  { prefix, rule: _, ...labels }: AgendaFilter,
   parts: readonly CountedPart[],
 ): Promise<readonly PartCount[]> {
   const slices = parts.map(({ slice }) => slice);
@@ -229,7 +234,7 @@ async function countEntries(
  * How many schedules a part has, by the database's statistics; 0 if they tell nothing about it. They
  * know no prefix and no label.
  */
-async function estimatesOf(tx: Tx, filter: AgendaFilter): Promise<(slice: Slice) => number> {
+async function estimatesOf(tx: Tx, { rule: _, ...filter }: AgendaFilter): Promise<(slice: Slice) => number> {
   if (Object.values(filter).some((each) => each !== undefined)) return () => 0;
   const rows = await tx<{ rule: string; schedules: number }[]>`
     select m.rule, m.share * c.reltuples::float8 as schedules
@@ -267,6 +272,7 @@ async function named(tx: Tx, counted: Counted["rules"]): Promise<RuleCount[]> {
   return listed.map(({ rule, ...counts }) => {
     const { expression, timezone = null, name = null, on = null } = cadences.get(rule) ?? {};
     return {
+      rule,
       when: expression ?? (rule < 0 ? `every ${formatDuration(-rule)}` : null),
       timezone,
       calendar: name === null || on === null ? null : { name, on },

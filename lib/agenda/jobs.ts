@@ -3,10 +3,9 @@ import type { Sql, Tx } from "../db/connect.ts";
 import { fewSchedules } from "../history/find-schedules.ts";
 import { type JobKey, type JobKind, jobId } from "../job/job-id.ts";
 import { readJobsAt } from "../job/read-job.ts";
-import { fits } from "../schedule/filter-schedules.ts";
 import { firstOf, type Part } from "./merge.ts";
 import { type AgendaOutcome, mayHave, type StoredState } from "./outcomes.ts";
-import { rulesOf } from "./rules.ts";
+import { isMeant, rulesOf } from "./rules.ts";
 import { occursAt } from "./slices.ts";
 import { type AgendaFilter, type AgendaRow, rowOfJob, type Window } from "./window.ts";
 
@@ -94,7 +93,8 @@ async function* looks(
   }: Pick<JobsPage, "window" | "after"> & { most: number; withState: boolean },
 ): AsyncGenerator<LookedPage> {
   if (window.from >= window.to) return;
-  const ids = await fewSchedules(sql, filter, { named: listedMax, found: listedMax });
+  const few = await fewSchedules(sql, filter, { named: listedMax, found: listedMax });
+  const ids = few === null || filter.rule === undefined ? few : await idsOf(sql, few, filter.rule);
   let place = after;
   for (const looked of ids === null ? steps.unlisted : steps.listed) {
     const bounds = { after: place, looked, withState };
@@ -106,6 +106,13 @@ async function* looks(
     if (found.end === null) return;
     place = found.end;
   }
+}
+
+/** Those of some schedules that have a rule. */
+async function idsOf(sql: Sql, ids: readonly string[], rule: number): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select s.id from carillon.schedules s where s.id = any(${[...ids]}::bigint[]) and s.rule = ${rule}::bigint`;
+  return rows.map(({ id }) => id);
 }
 
 /** Tells of the jobs of a page whether they lie beyond the line at an occurrence of a live schedule. */
@@ -175,7 +182,7 @@ async function look(
     const later =
       after === null ? tx`j.occurrence >= ${new Date(from)}` : tx`j.occurrence > ${after.occurrence}`;
     return tx<LookedRow[]>`
-      select l.occurrence, l.schedule_id as "scheduleId", l.kind, l.n ${state(tx, withState, "l")}, ${fits(tx, filter)} as fit, ${schedule(tx)}
+      select l.occurrence, l.schedule_id as "scheduleId", l.kind, l.n ${state(tx, withState, "l")}, ${isMeant(tx, filter)} as fit, ${schedule(tx)}
       from (
         select * from (${rest} ${found(tx`${later} and j.occurrence < ${new Date(to)}`)}) l
         order by l.occurrence, l.schedule_id, l.kind, l.n limit ${looked}) l

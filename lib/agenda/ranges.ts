@@ -1,7 +1,7 @@
 import { byIndex } from "../db/by-index.ts";
 import type { Sql, Tx } from "../db/connect.ts";
-import { fits } from "../schedule/filter-schedules.ts";
 import type { Part } from "./merge.ts";
+import { isMeant } from "./rules.ts";
 import { emptyIn } from "./spanning.ts";
 import type { AgendaFilter, AgendaRow, Window } from "./window.ts";
 
@@ -45,7 +45,7 @@ export async function rangesIn(
     const page = await byIndex(
       sql,
       (tx) => tx<RangeRow[]>`
-      select p.*, s.key, p.inside and ${fits(tx, filter)} as fit
+      select p.*, s.key, p.inside and ${isMeant(tx, filter)} as fit
       from (${columnsOf[kind](tx, window, { place, looked })}) p
       cross join lateral (select * from carillon.schedules s where s.id = p.id offset 0) s
       order by p.to, p.id, p.mark`,

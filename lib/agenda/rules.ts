@@ -3,7 +3,7 @@ import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { byIndex } from "../db/by-index.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { Refusal } from "../refusal.ts";
-import { highestCharacter } from "../schedule/filter-schedules.ts";
+import { fits, highestCharacter } from "../schedule/filter-schedules.ts";
 import {
   type CadenceColumns,
   rulesOnce,
@@ -11,6 +11,7 @@ import {
   withSharedRules,
 } from "../schedule/stored/cadence-columns.ts";
 import type { Rule } from "./slices.ts";
+import type { AgendaFilter } from "./window.ts";
 
 /** The most shared cadences, and the most lengths of intervals, that one request computes. */
 export const rulesMax = { cadences: 20_000, intervals: 2_000 };
@@ -57,6 +58,10 @@ export async function allRules(tx: Sql): Promise<Rule[]> {
     );
   return rulesOf(tx, [...intervals, 0, ...cadences.map(({ id }) => id)]);
 }
+
+/** SQL: whether a schedule `s` is in the agenda of a filter. */
+export const isMeant = (tx: Tx, { rule, ...filter }: AgendaFilter) =>
+  tx`(${fits(tx, filter)} ${rule === undefined ? tx`` : tx`and s.rule = ${rule}::bigint`})`;
 
 /**
  * The rules of schedules whose past occurrences may have no job yet. If there are too many, those of

@@ -1,7 +1,7 @@
 import { byIndex } from "../db/by-index.ts";
 import type { Sql } from "../db/connect.ts";
-import { accessFor, fits, keysBehind, walked } from "../schedule/filter-schedules.ts";
-import { allRules, inIndex, inRange, pendingRules, rulesOf } from "./rules.ts";
+import { accessFor, keysBehind, walked } from "../schedule/filter-schedules.ts";
+import { allRules, inIndex, inRange, isMeant, pendingRules, rulesOf } from "./rules.ts";
 import { type Rule, type Slice, startOf } from "./slices.ts";
 import type { AgendaFilter } from "./window.ts";
 
@@ -56,9 +56,13 @@ export interface Member {
   pending: boolean;
 }
 
-/** The schedules of the filter by rule, phase and key; null if they are many. */
+/**
+ * The schedules of the filter by rule, phase and key; null if they are many. A rule alone is read from the
+ * index by rule.
+ */
 export async function fewOf(sql: Sql, filter: AgendaFilter): Promise<Member[] | null> {
-  if (Object.values(filter).every((each) => each === undefined)) return null;
+  const { rule: _, ...names } = filter;
+  if (Object.values(names).every((each) => each === undefined)) return null;
   const range = keysBehind(undefined, filter.prefix);
   if (range === null) return [];
   const access = await accessFor(sql, filter);
@@ -66,7 +70,7 @@ export async function fewOf(sql: Sql, filter: AgendaFilter): Promise<Member[] | 
     sql,
     (tx) => tx<FewRow[]>`
     with looked as materialized (${walked(tx, access, range, fewMax + 1)}),
-    found as (select s.* from looked s where s.rule is not null and ${fits(tx, filter)})
+    found as (select s.* from looked s where s.rule is not null and ${isMeant(tx, filter)})
     select e.looked, s.id, s.key, s.rule, s.phase, s.lagged or s.held_since is not null as pending
     from (select count(*)::int as looked from looked) e left join found s on e.looked <= ${fewMax}
     order by s.rule, s.phase, s.key`,
@@ -120,9 +124,12 @@ export function inOrder(a: CandidatePlace, b: CandidatePlace): number {
 const lowestCharacter = "\u0001";
 
 function indexSource(filter: AgendaFilter): Source {
-  const { prefix = "" } = filter;
+  const { prefix = "", rule } = filter;
   return {
-    rules: (sql, pending) => (pending ? pendingRules(sql) : allRules(sql)),
+    rules: (sql, pending) => {
+      if (rule !== undefined) return rulesOf(sql, [rule]);
+      return pending ? pendingRules(sql) : allRules(sql);
+    },
     look: async (sql, slices, { after, most, pending }) => {
       const lowKeys = slices.map((slice) => {
         if (after === null || startOf(slice) !== after.at) return prefix;
@@ -132,7 +139,7 @@ function indexSource(filter: AgendaFilter): Source {
       const rows = await byIndex(
         sql,
         (tx) => tx<{ at: string; id: string; key: string; fit: boolean }[]>`
-        select l.at, s.id, s.key, ${fits(tx, filter)} as fit
+        select l.at, s.id, s.key, ${isMeant(tx, filter)} as fit
         from (
           select u.base + s.phase as at, s.id, s.key
           from unnest(${slices.map(({ rule }) => rule)}::bigint[], ${slices.map(({ base }) => base)}::bigint[], ${slices.map(({ low }) => low)}::bigint[],

@@ -18,6 +18,8 @@ export interface AgendaFilter {
   group?: string | undefined;
   tag?: string | undefined;
   target?: string | undefined;
+  /** Those of one rule: of one cadence, one length of interval, or that run once. */
+  rule?: number | undefined;
 }
 
 /** One occurrence, or one range of occurrences that got no job. */

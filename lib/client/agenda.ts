@@ -13,6 +13,8 @@ export interface AgendaWindow {
   tag?: string | undefined;
   /** A kind of target (`webhook`), or one target by its name (`webhook/api.example.com`). */
   target?: string | undefined;
+  /** One cadence, by the `rule` that the counts have of it. */
+  rule?: string | undefined;
 }
 
 /** The outcomes that items of an agenda can have; those that are asked for most come first. */
@@ -79,6 +81,8 @@ export interface AgendaCounts {
   cadences: number;
   /** The cadences with most occurrences. Without `when`: schedules that run once. */
   items: {
+    /** The name of the cadence, which the filter `rule` takes. */
+    rule: string;
     when: string | null;
     timezone: string | null;
     calendar: { name: string; on: "skip" | "next" | "previous" } | null;

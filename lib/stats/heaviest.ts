@@ -99,7 +99,7 @@ export function suggestionOf(
   if (peak === 0) return { peak, average, withSpread, text: "No run is planned in this time." };
   const known = `The heaviest minute has ${amount(peak)}, ${grouped.format(average)} is the average.`;
   const effect = helps
-    ? `With a spread of ${best.spread} on schedules that run together it would have ${grouped.format(best.peak)}.`
+    ? `A spread of ${best.spread} on schedules that run together would lower it to ${grouped.format(best.peak)}.`
     : littleText(best, peak);
   return { peak, average, withSpread, text: [known, effect, ...unspreadable(heaviest, names)].join(" ") };
 }

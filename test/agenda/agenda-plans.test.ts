@@ -40,6 +40,10 @@ describePlans("with 60,000 schedules of every kind", fill, (filled) => {
     ["around now", page(-minute, 2 * minute, {})],
     ["of a past hour", page(-hour, hour, {})],
     ["of a past hour of a group", page(-hour, hour, { group: "g3" })],
+    ["of a coming month of an interval", page(day, 31 * day, { rule: -hour })],
+    ["of a coming month of schedules that run once", page(day, 31 * day, { rule: 0 })],
+    ["of a past hour of an interval", page(-hour, hour, { rule: -hour })],
+    ["of a coming hour of an interval in a group", page(day, hour, { rule: -hour, group: "g3" })],
     ["of the held runs of a month", page(day, 31 * day, {}, "held")],
     ["of the planned runs of a month", page(day, 31 * day, {}, "planned")],
     ["of the skipped runs of the last days", page(-2 * day, 3 * day, {}, "skipped")],
@@ -65,6 +69,15 @@ describePlans("with 60,000 schedules of every kind", fill, (filled) => {
   test("A page under a prefix of the agenda's index reads little more than the page", async () => {
     const of = await touched(filled.sql, page(day, minute, { prefix: "k5" }));
     expect(of.index["schedules_agenda"] ?? 0).toBeLessThan(2_500);
+  });
+
+  test("The agenda and the counts of one cadence read the entries of this cadence alone", async () => {
+    const [{ rule } = { rule: 0 }] = await filled.sql<{ rule: number }[]>`
+      select rule::int from carillon.schedules where rule > 0 order by rule limit 1`;
+    const length = 2 * day;
+    const list = await touched(filled.sql, page(day, length, { rule }));
+    const count = await touched(filled.sql, () => countAgenda(filled.sql, window(day, length), { rule }));
+    for (const of of [list, count]) expectProbesOnly(of, 250);
   });
 
   test("The jobs of a few schedules among many are found without looking up the schedules of the others", async () => {

@@ -141,6 +141,7 @@ describe("counts", () => {
     expect(counted).toMatchObject({ occurrences: 10, cadences: 3, exact: true });
     expect(counted.items).toEqual([
       {
+        rule: expect.any(Number),
         when: "*/30 * * * *",
         timezone: "UTC",
         calendar: null,
@@ -148,8 +149,24 @@ describe("counts", () => {
         schedules: 2,
         occurrences: 6,
       },
-      { when: "every 1h", timezone: null, calendar: null, sample: "count:d", schedules: 2, occurrences: 3 },
-      { when: null, timezone: null, calendar: null, sample: "count:e", schedules: 1, occurrences: 1 },
+      {
+        rule: -hour,
+        when: "every 1h",
+        timezone: null,
+        calendar: null,
+        sample: "count:d",
+        schedules: 2,
+        occurrences: 3,
+      },
+      {
+        rule: 0,
+        when: null,
+        timezone: null,
+        calendar: null,
+        sample: "count:e",
+        schedules: 1,
+        occurrences: 1,
+      },
     ]);
   });
 

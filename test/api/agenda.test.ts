@@ -92,10 +92,22 @@ describe("GET /v1/occurrences", () => {
     ["from=now&to=2026-03-02&timezone=Mars&target=x&more=1", ["from", "more", "target", "timezone", "to"]],
     ["from=2026-03-02T12:00:00Z&to=2026-03-02T12:00:00Z", ["to"]],
     ["from=2026-03-02T12:00:00Z&to=2026-03-02T13:00:00Z&outcome=moved", ["outcome"]],
+    ["from=2026-03-02T12:00:00Z&to=2026-03-02T13:00:00Z&rule=7", ["rule"]],
     ["from=2026-03-02T12:00:00Z&to=2026-05-02T12:00:00Z", ["to"]],
   ])("All faults of a window are named at once (%s)", async (query, paths) => {
     const { status, json } = await get("/v1/occurrences", query);
     expect([status, faultsIn(json)]).toEqual([400, paths]);
+  });
+
+  test("The rule of a count lists and counts the occurrences of this cadence alone", async () => {
+    const { json } = await get("/v1/occurrences:count", noon);
+    const { items } = json as { items: { rule: string; occurrences: number }[] };
+    for (const { rule, occurrences } of items) {
+      const query = `${noon}&rule=${rule}`;
+      expect((await get("/v1/occurrences:count", query)).json).toMatchObject({ cadences: 1, occurrences });
+      const listed = (await get("/v1/occurrences", query)).json as { items: object[] };
+      expect(listed.items).toHaveLength(occurrences);
+    }
   });
 
   test("Occurrences are counted by cadence", async () => {

@@ -262,8 +262,12 @@ const cases: Record<string, RouteCase> = {
     ["/v1/occurrences", { query: `${around}&group=shared` }],
     ["/v1/occurrences", { query: `${around}&tag=shared` }],
     ["/v1/occurrences", { query: `${around}&target=queue` }],
+    ["/v1/occurrences", { query: `${around}&rule=every-86400000` }],
   ),
-  "GET /v1/occurrences:count": shows(["/v1/occurrences:count", { query: around }]),
+  "GET /v1/occurrences:count": shows(
+    ["/v1/occurrences:count", { query: around }],
+    ["/v1/occurrences:count", { query: `${around}&rule=every-86400000` }],
+  ),
   "POST /v1/occurrences:last": refused(["/v1/occurrences:last", { body: { keys: [foreign] } }]),
   "GET /v1/schedules/{key}/occurrences": byKey("/occurrences"),
   "GET /v1/problems": shows("/v1/problems"),

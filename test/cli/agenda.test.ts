@@ -65,10 +65,24 @@ test("`agenda --count` counts a window by cadence", async () => {
   const args = ["agenda", "2026-03-03", "8..9", "--count", "--timezone", "UTC"];
   const { out } = await cli.carillon(args);
   expect(lines(out)).toEqual([
-    expect.stringMatching(/^OCCURRENCES +SCHEDULES +WHEN +ZONE +SUCH AS$/),
-    expect.stringMatching(/^ +4 +2 +\*\/30 \* \* \* \* +UTC +a$/),
+    expect.stringMatching(/^OCCURRENCES +SCHEDULES +WHEN +ZONE +SUCH AS +RULE$/),
+    expect.stringMatching(/^ +4 +2 +\*\/30 \* \* \* \* +UTC +a +cadence-\d+$/),
     "4 occurrences in all.",
   ]);
+});
+
+test("`agenda --rule` lists the occurrences of one cadence, by the rule that `--count` prints", async () => {
+  const counted = await cli.carillon(["agenda", "2026-03-03", "8..9", "--count", "--timezone", "UTC"]);
+  const [rule = ""] = /cadence-\d+/.exec(counted.out) ?? [];
+  const listed = async (of: string) => {
+    const { out } = await cli.carillon(["agenda", "2026-03-03", "8..9", "--rule", of, "--json"]);
+    return lines(out).filter((line) => line.includes("occurrence")).length;
+  };
+  expect(await listed(rule)).toBe(4);
+  expect(await listed("every-60000")).toBe(0);
+  const { code, err } = await cli.carillon(["agenda", "2026-03-03", "8..9", "--rule", "7"]);
+  expect(code).not.toBe(0);
+  expect(err).toContain("cadence-7");
 });
 
 test("`agenda --count` tells cadences apart that differ in their calendar alone", async () => {
@@ -82,7 +96,7 @@ test("`agenda --count` tells cadences apart that differ in their calendar alone"
   for (const filter of [[], ["--prefix", "c:"]]) {
     const { out } = await cli.carillon(["agenda", "2026-03-03 9..9:01", "--count", ...filter]);
     const rows = lines(out).filter((line) => line.includes("0 9 * * *"));
-    expect(rows.map((line) => line.trim().split(/ {2,}/).slice(3)).toSorted()).toEqual([
+    expect(rows.map((line) => line.trim().split(/ {2,}/).slice(3, -1)).toSorted()).toEqual([
       ["UTC", "c:plain"],
       ["UTC", "off: next", "c:next"],
       ["UTC", "off: skip", "c:skip"],

@@ -21,6 +21,7 @@ const owners = { key: "k", prefix: "k", group: "g", tag: "t", target: "queue" };
 const found = { reason: "r", errorGroup: "5d1c0e7a94b2", from: at, to: at };
 const late = { lateBy: "5m" };
 const labels = { prefix: "k", group: "g", tag: "t", target: "queue" };
+const agendaLabels = { ...labels, rule: "cadence-7" };
 const searched = {
   prefix: "k",
   group: "g",
@@ -222,10 +223,14 @@ export const operations: Readonly<Record<string, Reached>> = {
   },
   listOutages: { call: (c) => page(c.outages({ from: at, to: at, ...listed })), answer: "Page<Outage>" },
   listOccurrences: {
-    call: (c) => page(c.agenda({ from: at, to: at, ...labels, outcome: "held", timezone: "UTC", ...listed })),
+    call: (c) =>
+      page(c.agenda({ from: at, to: at, ...agendaLabels, outcome: "held", timezone: "UTC", ...listed })),
     answer: "AgendaPage",
   },
-  countOccurrences: { call: (c) => c.agendaCounts({ from: at, to: at, ...labels }), answer: "AgendaCounts" },
+  countOccurrences: {
+    call: (c) => c.agendaCounts({ from: at, to: at, ...agendaLabels }),
+    answer: "AgendaCounts",
+  },
   listScheduleOccurrences: {
     call: (c) => c.schedules.occurrences("k", { from: at, to: at, cursor: "c", ...listed }),
     answer: "Strip",

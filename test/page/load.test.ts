@@ -39,17 +39,17 @@ describe.runIf(chromium !== undefined)("the heat maps of the load (need Chromium
     const { heaviest, suggestion } = await own.client.forecast({ minutes: 1_440 });
     const lead = page.locator(".what-if .lead");
     expect(await lead.textContent()).toBe(
-      `${await lead.getByRole("link").textContent()} · ${suggestion.text}`,
+      `In the next day: ${await lead.getByRole("link").textContent()} · ${suggestion.text}`,
     );
     expect(await lead.getByRole("link").getAttribute("href")).toContain(
       encodeURIComponent(heaviest[0]?.at.toString() ?? "none"),
     );
     expect(await page.locator(".curve-times").textContent()).toContain("00:00");
     await page.getByRole("slider", { name: "What if" }).press("ArrowRight");
-    await page.getByText("With a spread of 1m").waitFor();
+    await page.getByText("With a spread of 1m, the").waitFor();
     await page.getByText(/Around midnight, 23:50 to 00:10, .*; with the spread at most \d/).waitFor();
     const note = page.locator(".minute-note").first();
-    expect(await note.innerText()).toMatch(/00:00: [\d,]+ runs?, with the spread [\d,]+/);
+    expect(await note.innerText()).toMatch(/00:00: [\d,]+ runs?, held ones left out, with the spread [\d,]+/);
     await page.locator(".curve").hover({ position: { x: 1, y: 20 } });
     expect(await note.innerText()).not.toContain("00:00:");
     expect(await page.getByText(suggestion.text).count()).toBe(0);

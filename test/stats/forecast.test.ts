@@ -167,7 +167,7 @@ describe("the forecast", () => {
         { spread: "15m", peak: 2 },
       ],
     });
-    expect(suggestion.text).toContain("With a spread of 15m on schedules that run together it would have 2.");
+    expect(suggestion.text).toContain("A spread of 15m on schedules that run together would lower it to 2.");
     expect({ total, exact }).toEqual({ total: 30, exact: true });
   });
 
@@ -226,7 +226,7 @@ describe("the forecast", () => {
     expect(heaviest[0]?.most).toEqual([
       { kind: "interval", when: "every 30m", timezone: null, owner: null, fires: 10 },
     ]);
-    expect(suggestion.text).toContain("With a spread of 15m on schedules that run together it would have 1.");
+    expect(suggestion.text).toContain("A spread of 15m on schedules that run together would lower it to 1.");
   });
 
   test("The forecast estimates from a sample of many plan rows how many are of older versions", async () => {

@@ -51,7 +51,7 @@ export const agendaDocs = {
     summary: "Count the occurrences of a window by cadence",
     operation: "countOccurrences",
     description:
-      "Nominal occurrences of live schedules. `startsAt`, `endsAt`, `maxFires`, holds and days that a calendar skips are not looked at. At most 2,000,000 schedules are counted, and 20,000 of one cadence; beyond that `exact` is false.",
+      "Nominal occurrences of live schedules. `startsAt`, `endsAt`, `maxFires`, holds and days that a calendar skips are not looked at. `rule` of each item is the filter for its occurrences alone. At most 2,000,000 schedules are counted, and 20,000 of one cadence; beyond that `exact` is false.",
     tag: "Insight",
     answers: {
       200: {
@@ -63,6 +63,7 @@ export const agendaDocs = {
           cadences: 1,
           items: [
             {
+              rule: "cadence-7",
               when: "0 9 * * *",
               timezone: "Europe/Berlin",
               calendar: { name: "holidays", on: "skip" },

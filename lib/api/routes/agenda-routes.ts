@@ -2,6 +2,7 @@ import * as z from "zod";
 import { agendaPlaceText, readAgendaPlace } from "../../agenda/agenda.ts";
 import { lastRunsMax } from "../../agenda/last-runs.ts";
 import { agendaOutcomes } from "../../agenda/outcomes.ts";
+import { readRule } from "../../agenda/rule-text.ts";
 import { windowMaxMs } from "../../agenda/window.ts";
 import { canonicalTimezone } from "../../cadence/zone/timezone.ts";
 import { readKey } from "../../command/schedule-input.ts";
@@ -9,6 +10,7 @@ import { Refusal } from "../../refusal.ts";
 import { instantShape } from "../../schedule/shape/instant-shape.ts";
 import { keyShape } from "../../schedule/shape/schedule-key.ts";
 import { storableText } from "../../schedule/shape/text.ts";
+import type { Token } from "../../token/token.ts";
 import { agendaDocs, lastRunsDoc } from "../document/agenda-docs.ts";
 import type { Operations } from "../operations/operations.ts";
 import { pageQuery } from "../request/query.ts";
@@ -28,7 +30,28 @@ const filterQuery = {
   group: keyShape.optional().describe("One group."),
   tag: keyShape.optional().describe("One tag."),
   target: targetFilter.optional(),
+  rule: z
+    .string()
+    .refine((text) => readRule(text) !== null, {
+      error: "takes the `rule` of a cadence as the counts have it, such as `cadence-7` or `every-60000`",
+    })
+    .optional()
+    .describe("One cadence, by the `rule` that the counts have of it."),
 };
+
+interface Asked {
+  prefix?: string | undefined;
+  rule?: string | undefined;
+}
+
+/** The filter of a query, within the reach of the token. */
+function filterOf<Query extends Asked>(token: Pick<Token, "prefix">, { rule, ...asked }: Query) {
+  return {
+    ...asked,
+    prefix: narrowedOrRefused(token, asked.prefix),
+    rule: rule === undefined ? undefined : (readRule(rule) ?? undefined),
+  };
+}
 
 /** An instant that is not understood is a text still, and has a fault of its own. */
 function isWindow({ from, to }: { from: unknown; to: unknown }): boolean {
@@ -84,7 +107,7 @@ export function agendaRoutes({ agenda }: Operations): Route[] {
       doc: agendaDocs.list,
       answer: async ({ query: { cursor, limit, timezone, from, to, outcome, ...asked }, token }) => {
         const zone = canonicalTimezone(timezone) ?? "UTC";
-        const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };
+        const filter = filterOf(token, asked);
         const mark = { ...filter, from, to, outcome };
         const place = readSearchCursor(cursor, "agenda", mark, (text) => readAgendaPlace(text) !== null);
         const read = await agenda.read({
@@ -109,8 +132,7 @@ export function agendaRoutes({ agenda }: Operations): Route[] {
       doc: agendaDocs.count,
       answer: async ({ query: { from, to, ...asked }, token }) => {
         const window = { from: from.getTime(), to: to.getTime() };
-        const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };
-        return { status: 200, body: agendaCountsView(await agenda.count(window, filter)) };
+        return { status: 200, body: agendaCountsView(await agenda.count(window, filterOf(token, asked))) };
       },
     }),
     stripRoute(agenda),

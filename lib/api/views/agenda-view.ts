@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { Agenda } from "../../agenda/agenda.ts";
 import type { AgendaCounts } from "../../agenda/counts.ts";
 import type { LastRuns } from "../../agenda/last-runs.ts";
+import { ruleText } from "../../agenda/rule-text.ts";
 import type { Strip } from "../../agenda/strip.ts";
 import { wallText } from "../../cadence/zone/wall-text.ts";
 import { jobKinds } from "../../job/job-id.ts";
@@ -67,6 +68,7 @@ export const agendaCountsAnswer = z
     items: z
       .array(
         z.strictObject({
+          rule: z.string().describe("The name of the cadence, which the filter `rule` takes."),
           when: z.string().nullable().describe("The cadence; null for schedules that run once."),
           timezone: z.string().nullable(),
           calendar: z
@@ -167,7 +169,13 @@ export function agendaView({ asOf, items }: Agenda, timezone: string) {
 }
 
 export function agendaCountsView({ asOf, occurrences, cadences, items, exact }: AgendaCounts) {
-  return { asOf, occurrences, cadences, items, exact };
+  return {
+    asOf,
+    occurrences,
+    cadences,
+    items: items.map(({ rule, ...item }) => ({ rule: ruleText(rule), ...item })),
+    exact,
+  };
 }
 
 export function stripView(key: string, { scheduleId, createdAt, deleted, items }: Strip) {

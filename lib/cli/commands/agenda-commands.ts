@@ -24,6 +24,7 @@ const agendaOptions = {
   tag: { value: "tag", about: "Only schedules with this tag" },
   group: { value: "group", about: "Only schedules of this group" },
   target: { value: "target", about: "A kind of target, such as webhook, or one: webhook/api.example.com" },
+  rule: { value: "rule", about: "Only one cadence, by the RULE that --count prints, such as cadence-7" },
   outcome: { value: "outcome", about: "Only occurrences with this outcome, such as held, skipped or dead" },
   count: { about: "Count by cadence instead of listing" },
   ...listOptions,
@@ -43,6 +44,7 @@ const agenda = command({
     "carillon agenda tomorrow 9..10 --prefix crm: --count",
     "carillon agenda last 30m --target webhook",
     "carillon agenda mon --outcome held",
+    "carillon agenda tomorrow 9:00..9:01 --rule cadence-7",
   ],
   run: async (call) => {
     const { words, given, client, out, signal, now } = call;
@@ -56,6 +58,7 @@ const agenda = command({
       tag: given.text("tag"),
       group: given.text("group"),
       target: given.text("target"),
+      rule: given.text("rule"),
     };
     if (given.flag("count")) await showCounts(call, asked);
     else {
@@ -146,6 +149,7 @@ async function showCounts({ client, out, signal }: Call, window: AgendaWindow & 
       { title: "ZONE", text: ({ timezone }) => timezone ?? "" },
       ...(items.some(({ calendar }) => calendar !== null) ? [{ title: "CALENDAR", text: calendarText }] : []),
       { title: "SUCH AS", text: ({ sample }) => sample ?? "" },
+      { title: "RULE", text: ({ rule }) => rule, whole: true },
     ],
     items,
     "Nothing occurs in this window.",

@@ -1,7 +1,7 @@
 import { isLong } from "../data/more.ts";
 import { useRefreshMs } from "./live.tsx";
 
-const refreshMs = 15_000;
+export const listRefreshMs = 15_000;
 
 interface ListQuery {
   state: { data?: { pages: readonly unknown[] } | undefined };
@@ -9,6 +9,6 @@ interface ListQuery {
 
 /** The pause between two refreshes of a list. A long list is refreshed by its button only. */
 export function useListRefresh(): (query: ListQuery) => number | false {
-  const everyMs = useRefreshMs(refreshMs);
+  const everyMs = useRefreshMs(listRefreshMs);
   return ({ state }) => (isLong(state.data) ? false : everyMs);
 }

@@ -1,22 +1,31 @@
 import { useSyncExternalStore } from "react";
 
-/** All relative times on the screen change together, once a second, and not while the tab is hidden. */
+/**
+ * All relative times on the screen change together, once a second, and not while the tab is hidden. They
+ * change at once when it is shown again, or an old answer would look new for a second.
+ */
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 let current = Date.now();
 
+function change(): void {
+  if (document.hidden) return;
+  current = Date.now();
+  for (const each of listeners) each();
+}
+
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
-  timer ??= setInterval(() => {
-    if (document.hidden) return;
-    current = Date.now();
-    for (const each of listeners) each();
-  }, 1_000);
+  if (timer === undefined) {
+    timer = setInterval(change, 1_000);
+    document.addEventListener("visibilitychange", change);
+  }
   return () => {
     listeners.delete(listener);
     if (listeners.size > 0) return;
     clearInterval(timer);
     timer = undefined;
+    document.removeEventListener("visibilitychange", change);
   };
 }
 

@@ -70,6 +70,32 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
     await tab.close();
   });
 
+  test.each([390, 1_440])(
+    "A row of an expression leads to the runs of all its schedules, at %i px",
+    async (width) => {
+      const tab = await browser.tab({ width });
+      const { page } = tab;
+      await tab.open(`${day}&rows=expressions`);
+      const row = page.locator("tr[data-row]").filter({ hasText: "often:" });
+      await row.getByRole("link", { name: "2 others" }).click();
+      await page
+        .getByText("288 occurrences of 1 expression, before holds and calendars", { exact: true })
+        .waitFor();
+      const keys = await page.locator("main tr[data-row]").locator(".key").allInnerTexts();
+      expect([...new Set(keys)].toSorted()).toEqual(["often:1", "often:2", "often:3"]);
+      expect(page.url()).toMatch(/from=2026-03-03T00.*rule=cadence-\d+/);
+      const chip = page.getByRole("list", { name: "Further filters" });
+      await chip.getByText("*/15 * * * * UTC").waitFor();
+      expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
+      await chip.getByRole("button", { name: "Drop the filter Expression" }).click();
+      await page
+        .getByText("292 occurrences of 5 expressions, before holds and calendars", { exact: true })
+        .waitFor();
+      expect(page.url()).not.toContain("rule=");
+      await tab.close();
+    },
+  );
+
   test("The rows of expressions differ by how they use a calendar, and say that the chosen outcome is not in force", async () => {
     const tab = await browser.tab();
     const { page } = tab;

@@ -5,6 +5,8 @@ interface Box {
   right: number;
   top: number;
   bottom: number;
+  /** The bar that keeps its place while others scroll beneath it. */
+  bar: Element | null;
 }
 
 /** Less than this is the rounding of a font's metrics. */
@@ -28,7 +30,7 @@ export function textFaults(): string[] {
     const range = document.createRange();
     range.selectNodeContents(node);
     for (const { left, right, top, bottom } of range.getClientRects()) {
-      const box = { node, text, left, right, top, bottom };
+      const box = { node, text, left, right, top, bottom, bar: barOf(element) };
       const clipped = clip(box, element);
       if (clipped === "cut") faults.push(`“${text}” is cut off`);
       else if (clipped !== null) boxes.push(clipped);
@@ -36,6 +38,12 @@ export function textFaults(): string[] {
   }
   return [...faults, ...overlaps(boxes)];
 }
+
+/** The opaque bar at the foot of a phone that holds an element. */
+const barOf = (element: Element): Element | null => {
+  const bar = element.closest(".save-line");
+  return bar !== null && getComputedStyle(bar).position === "fixed" ? bar : null;
+};
 
 /** Texts for screen readers only, in lists that are not open, and out of the page. */
 function isHidden(element: Element): boolean {
@@ -85,6 +93,8 @@ function overlaps(boxes: readonly Box[]): string[] {
       .filter(
         (b) =>
           a.node !== b.node &&
+          // A text beneath a bar scrolls out from it.
+          a.bar === b.bar &&
           Math.min(a.right, b.right) - Math.max(a.left, b.left) > tolerance &&
           Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > tolerance,
       )

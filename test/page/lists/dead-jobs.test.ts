@@ -33,7 +33,7 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     await page.getByRole("alertdialog").getByRole("link", became).waitFor();
     await page
       .getByRole("alertdialog")
-      .getByRole("link", { name: `${first?.count} to run again` })
+      .getByRole("link", { name: `${first?.count} waiting for a retry` })
       .waitFor();
     await page.getByRole("button", { name: "Close" }).click();
     await page.locator('.groups > li[aria-current="true"]').waitFor({ state: "detached" });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Stats } from "../../../lib/client/stats.ts";
-import { latenessWords, punctualText } from "../../../lib/page/data/text/lateness-text.ts";
+import type { Outage, Stats } from "../../../lib/client/stats.ts";
+import { isAfterOutage, latenessWords, punctualText } from "../../../lib/page/data/text/lateness-text.ts";
 
 /** Counts of five full minutes and the half of the running one. */
 function statsOf(jobs: number, p99Ms: number | null): Stats {
@@ -39,6 +39,34 @@ describe("the words of lateness", () => {
     { jobs: 1, ms: 0, text: "In the last 5 minutes the only run started within 0.1 s." },
     { jobs: 0, ms: null, text: "No run has started in the last 5 minutes." },
   ])("The verdict on $jobs runs that began up to $ms ms late cannot be read as if most were late", (each) => {
-    expect(punctualText(statsOf(each.jobs, each.ms))).toBe(each.text);
+    expect(punctualText(statsOf(each.jobs, each.ms), [])).toBe(each.text);
+  });
+
+  const outage = (to: string | null): Outage => ({
+    ...{
+      id: "1",
+      what: "tick",
+      from: "2026-03-02T09:50:00.000Z",
+      to,
+      notedAt: to ?? "2026-03-02T10:00:00.000Z",
+    },
+    see: { path: "/v1/jobs", query: {} },
+    command: "carillon jobs",
+  });
+
+  test("Runs that an outage made late are said to come after one that is over", () => {
+    const ended = [outage("2026-03-02T10:01:00.000Z")];
+    expect(punctualText(statsOf(5_000, 336_000), ended)).toBe(
+      "In the last 5 minutes 1 of 100 runs started more than 5 min 36 s late, after an outage that is over; none is late now.",
+    );
+    expect(isAfterOutage(statsOf(5_000, 336_000), ended)).toBe(true);
+  });
+
+  test.each([
+    { name: "that lasts", of: outage(null), ms: 336_000 },
+    { name: "that ended before the late runs were due", of: outage("2026-03-02T09:54:00.000Z"), ms: 336_000 },
+    { name: "after which all runs started in time", of: outage("2026-03-02T10:01:00.000Z"), ms: 300 },
+  ])("An outage $name does not explain late runs", ({ of, ms }) => {
+    expect(isAfterOutage(statsOf(5_000, ms), [of])).toBe(false);
   });
 });

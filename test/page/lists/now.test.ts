@@ -110,7 +110,7 @@ describe.runIf(chromium !== undefined)("the view Now (needs Chromium)", () => {
       await page.getByText("active schedules of 160").waitFor();
       await page.getByText("The last tick was").waitFor();
       await page.getByText(/^Both hours: \d/).waitFor();
-      await page.getByText(/busiest minute ahead, \d\d:/).waitFor();
+      await page.getByText(/busiest minute of the next hour, \d\d:/).waitFor();
       expect(await places(page)).toEqual(before);
       await tab.close();
     },

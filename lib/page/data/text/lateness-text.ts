@@ -1,4 +1,4 @@
-import type { Stats } from "../../../client/stats.ts";
+import type { Outage, Stats } from "../../../client/stats.ts";
 import { numberText, spanText } from "../amounts.ts";
 
 /** As the guarantee says: a job starts within a second after its due time. */
@@ -27,8 +27,17 @@ export function latenessWords(stats: Stats | undefined): string {
     : `lateness that 1 of 100 runs exceeded, ${time}`;
 }
 
+/** Whether an outage that is over explains that some of the last runs started late. */
+export function isAfterOutage({ lastMinutes }: Stats, outages: readonly Outage[]): boolean {
+  const p99Ms = lastMinutes?.lateness.p99Ms ?? null;
+  if (lastMinutes === null || p99Ms === null || p99Ms <= lateMs) return false;
+  // A run that started then, and as late as this, was due no earlier.
+  const due = Date.parse(lastMinutes.from) - p99Ms;
+  return outages.some(({ to }) => to !== null && Date.parse(to) >= due);
+}
+
 /** How late the last runs started, where none is late now. */
-export function punctualText(stats: Stats): string {
+export function punctualText(stats: Stats, outages: readonly Outage[]): string {
   const { lastMinutes } = stats;
   if (lastMinutes === null) return "";
   const { jobs, p99Ms } = lastMinutes.lateness;
@@ -36,10 +45,10 @@ export function punctualText(stats: Stats): string {
   if (jobs === 0 || p99Ms === null) return `No run has started in the ${time}.`;
   const isFew = jobs < hundred;
   if (p99Ms > lateMs) {
-    const late = spanText(p99Ms);
+    const late = `${spanText(p99Ms)} late${isAfterOutage(stats, outages) ? ", after an outage that is over" : ""}`;
     return isFew
-      ? `In the ${time} the latest run started ${late} late; none is late now.`
-      : `In the ${time} 1 of 100 runs started more than ${late} late; none is late now.`;
+      ? `In the ${time} the latest run started ${late}; none is late now.`
+      : `In the ${time} 1 of 100 runs started more than ${late}; none is late now.`;
   }
   const runs = !isFew ? "99 of 100 runs" : jobs === 1 ? "the only run" : `all ${numberText(jobs)} runs`;
   return `In the ${time} ${runs} started within ${spanText(Math.max(stepMs, p99Ms))}.`;

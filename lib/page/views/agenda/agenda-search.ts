@@ -10,6 +10,8 @@ export interface AgendaSearch {
   group?: string | undefined;
   target?: string | undefined;
   outcome?: AgendaOutcome | undefined;
+  /** One expression, by the name that the counts have of it. */
+  rule?: string | undefined;
   /** One row for each expression instead of one for each occurrence. */
   rows?: "expressions" | undefined;
 }
@@ -18,7 +20,7 @@ export function readAgendaSearch(search: Record<string, unknown>): AgendaSearch 
   const rows = choiceIn(search, "rows", ["expressions"]);
   const outcome = choiceIn(search, "outcome", agendaOutcomes);
   return {
-    ...textsIn(search, ["from", "to", "prefix", "tag", "group", "target"]),
+    ...textsIn(search, ["from", "to", "prefix", "tag", "group", "target", "rule"]),
     ...(outcome === undefined ? {} : { outcome }),
     ...(rows === undefined ? {} : { rows }),
   };

@@ -7,12 +7,13 @@ import { moreOf } from "../../data/more.ts";
 import { useListRefresh } from "../../hooks/list-refresh.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
+import { FilterChips } from "../../parts/filter-chips.tsx";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { ListFreshness } from "../../parts/list-freshness.tsx";
 import { AgendaExport } from "./agenda-export.tsx";
 import { type AgendaSearch, readAgendaSearch, windowOf } from "./agenda-search.ts";
 import { AgendaTable } from "./agenda-table.tsx";
-import { countsText, isOnlyCounted } from "./counts-text.ts";
+import { countsText, expressionText, isOnlyCounted } from "./counts-text.ts";
 import { ExpressionTable } from "./expression-table.tsx";
 import { outcomeWord } from "./outcome-words.ts";
 import { QuickWindows } from "./quick-windows.tsx";
@@ -90,6 +91,15 @@ export function Agenda() {
           onChange={(chosen) => change({ outcome: chosen })}
         />
       </search>
+      <FilterChips
+        chips={[
+          {
+            label: "Expression",
+            text: search.rule === undefined ? undefined : expressionText(counts.data),
+            drop: () => change({ rule: undefined }),
+          },
+        ]}
+      />
       <AnswerState error={shown.error} isPending={shown.isPending} retry={() => void shown.refetch()} />
       <div className={isOutdated ? "outdated" : undefined}>
         {isByExpression && counts.data !== undefined ? (

@@ -25,6 +25,14 @@ export function countsText(
   return all;
 }
 
+/** The only expression of an agenda: `0 9 * * * Europe/Berlin`. */
+export function expressionText(counts: AgendaCounts | undefined): string {
+  if (counts === undefined) return "…";
+  const [only] = counts.items;
+  if (only === undefined) return "one without a run in this time";
+  return [only.when ?? "single times", only.timezone].filter((part) => part !== null).join(" ");
+}
+
 /** Whether the list ends without a row although the expressions of live schedules give some. */
 export function isOnlyCounted({ occurrences }: AgendaCounts, listed: Listed | undefined): boolean {
   return occurrences > 0 && listed !== undefined && listed.items.length === 0 && !listed.hasMore;

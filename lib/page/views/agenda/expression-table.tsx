@@ -21,16 +21,14 @@ export function ExpressionTable({ counts, outcome }: ExpressionTableProps) {
         {items.length < cadences ? `The ${numberText(items.length)} with most runs. ` : ""}
         {outcome === undefined ? "" : `For all outcomes: “${outcomeWord(outcome)}” is not in force here. `}
         Counted by the expressions of live schedules, whatever becomes of the runs: before holds, days that a
-        calendar skips, “not before”, “not from” and “most runs”.
+        calendar skips, “not before”, “not from” and “most runs”. The load leaves held runs out.
       </p>
       <VirtualTable
         label="Expressions"
         className="expressions"
         columns={columns}
         rows={items}
-        keyOf={({ when, timezone, calendar, sample }) =>
-          `${when} ${timezone} ${calendar?.name} ${calendar?.on} ${sample}`
-        }
+        keyOf={({ rule }) => rule}
         hasMore={false}
         onEnd={() => {}}
         empty="Nothing occurs in this time."
@@ -66,16 +64,20 @@ function zoneText({ timezone, calendar }: ExpressionCount): string {
   return parts.filter((part) => part !== null).join(", ");
 }
 
-function Members({ schedules, sample }: ExpressionCount) {
-  if (sample === null) return amountText({ count: schedules, more: false }, "schedule");
+/** A schedule of the expression, and the way to all of them. */
+function Members({ rule, schedules, sample }: ExpressionCount) {
+  const amount = (count: number, one: string) => (
+    <Link to="/agenda" search={(before) => ({ ...before, rule, rows: undefined })} className="link">
+      {amountText({ count, more: false }, one)}
+    </Link>
+  );
+  if (sample === null) return amount(schedules, "schedule");
   return (
     <>
       <Link to="/schedules/$key" params={{ key: sample }} className="mono">
         {sample}
       </Link>
-      {schedules === 1 ? null : (
-        <span className="quiet"> and {amountText({ count: schedules - 1, more: false }, "other")}</span>
-      )}
+      {schedules === 1 ? null : <span className="quiet"> and {amount(schedules - 1, "other")}</span>}
     </>
   );
 }

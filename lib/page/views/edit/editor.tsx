@@ -7,6 +7,7 @@ import { FaultItems } from "../../parts/fault-items.tsx";
 import { JsonEditor } from "../../parts/json-editor.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Conflict } from "./conflict.tsx";
+import { consequenceOf } from "./consequence.ts";
 import { copiedSave } from "./copied-save.ts";
 import { distinct } from "./faults.ts";
 import { FurtherForm, NeededForm } from "./form.tsx";
@@ -44,6 +45,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
     if (save.error !== null) focusField(null);
   }, [save.error]);
   const shown = hasNoWhen(value) ? undefined : preview.data;
+  const moves = movesTimes(began, value);
   const error = save.error ?? preview.error;
   const faults = faultsIn(error);
   const marks = useMemo(() => marksOf(text, read, faults), [text, read, faults]);
@@ -98,6 +100,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
         isDirty={isDirty}
         isSaving={save.isPending}
         isConflicting={theirs !== null}
+        consequence={isDirty && !isStale ? consequenceOf(runs.data, moves ? shown : runs.data) : null}
         obstacle={obstacleOf({ read, isPayloadJson, value, isFaulty })}
         error={save.error}
         onSave={() => save.act(value)}
@@ -111,8 +114,12 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
         <NeededForm draft={draft} isReadable={read.ok} isNew={stored === undefined} preview={shown} />
         <Reading
           preview={shown}
-          stored={stored === undefined ? undefined : { version: stored.version, next: runs.data }}
-          moves={movesTimes(began, value)}
+          stored={
+            stored === undefined
+              ? undefined
+              : { version: stored.version, next: runs.data, warnings: stored.warnings }
+          }
+          moves={moves}
           isRefused={error !== null}
           unset={unsetShown.filter(({ path }) => !faults.some((fault) => fault.path === path))}
           isStale={isStale}

@@ -1,13 +1,13 @@
 import type { Fault } from "../../../client/request/problem.ts";
 import type { NextOccurrences, Occurrence, Preview } from "../../../client/time.ts";
 import { relativeText } from "../../data/amounts.ts";
-import { runsShown } from "../../data/edit-queries.ts";
-import { movedRuns } from "../../data/moved-runs.ts";
 import { serverWallText } from "../../data/time/server-wall.ts";
+import { midnightOf } from "../../data/time/wall-input.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { WallField } from "../../parts/time/wall-field.tsx";
+import { dayOf, movesBetween } from "./consequence.ts";
 import { Words } from "./words.tsx";
 import "../../look/runs.css";
 
@@ -15,7 +15,7 @@ interface ReadingProps {
   /** The server's reading of the edited text; undefined until it can be read. */
   preview: Preview | undefined;
   /** The runs of the stored version; undefined for a new schedule. */
-  stored: { version: number; next: NextOccurrences | undefined } | undefined;
+  stored: { version: number; next: NextOccurrences | undefined; warnings: readonly string[] } | undefined;
   /** Whether the edit moves runs. If not, those of the stored version stay. */
   moves: boolean;
   /** Whether the text has faults; they are shown at their fields. */
@@ -42,6 +42,13 @@ export function Reading({ preview, stored, moves, isRefused, unset, isStale, fro
         ) : (
           <Words preview={preview} />
         )}
+        {preview === undefined || stored === undefined || !moves
+          ? null
+          : stored.warnings
+              .filter((warning) => !preview.warnings.includes(warning))
+              .map((warning) => (
+                <Ended key={warning} warning={warning} timezone={timezone} onFrom={onFrom} />
+              ))}
         {unset.map(({ path, message }) => (
           <p key={path} className="notice bad">
             Before it can be saved: <code>{path}</code> <Sentence text={message} />.
@@ -65,6 +72,33 @@ export function Reading({ preview, stored, moves, isRefused, unset, isStale, fro
         )}
       </div>
     </Panel>
+  );
+}
+
+interface EndedProps extends Pick<ReadingProps, "onFrom"> {
+  warning: string;
+  timezone: string;
+}
+
+/**
+ * A warning about the stored version that the edit ends. On its day a run moves by another time than on
+ * others, and the day may be months behind the listed runs.
+ */
+function Ended({ warning, timezone, onFrom }: EndedProps) {
+  const day = dayOf(warning);
+  return (
+    <p className="notice warning">
+      <b aria-hidden="true">△</b> Until this edit: {warning}{" "}
+      {day === undefined ? null : (
+        <button
+          type="button"
+          className="text-button"
+          onClick={() => onFrom(new Date(midnightOf(day, timezone)).toISOString())}
+        >
+          Show how that day changes
+        </button>
+      )}
+    </p>
   );
 }
 
@@ -93,7 +127,7 @@ interface BeforeAfterProps {
 function BeforeAfter({ stored, edited, moves }: BeforeAfterProps) {
   const before = stored.next?.details ?? [];
   const after = edited?.details ?? before;
-  const { gone, added, text } = movedRuns(before.map(instantOf), after.map(instantOf), runsShown);
+  const { gone, added, text } = movesBetween(before, after);
   return (
     <>
       {edited === undefined || stored.next === undefined ? null : <p>{text}</p>}
@@ -119,7 +153,6 @@ function BeforeAfter({ stored, edited, moves }: BeforeAfterProps) {
   );
 }
 
-const instantOf = ({ at }: Occurrence) => at;
 const none: ReadonlySet<string> = new Set();
 
 const isNew = { sign: "+", word: "is new", look: "new" } as const;

@@ -14,6 +14,8 @@ interface SaveLineProps {
   isConflicting: boolean;
   /** The first thing that is missing before it can be saved; null if it can be. */
   obstacle: Obstacle | null;
+  /** The effect of the edit on the coming runs; null until it is known. */
+  consequence: string | null;
   error: Error | null;
   onSave(): void;
   /** Goes to the field that is in the way. */
@@ -62,9 +64,10 @@ export function SaveLine(props: SaveLineProps) {
   );
 }
 
-function stateText({ isNew, isSaving, isDirty }: SaveLineProps) {
+function stateText({ isNew, isSaving, isDirty, consequence }: SaveLineProps) {
   if (isSaving) return "Saving …";
-  return isDirty || isNew ? "Not saved yet." : "Nothing is changed.";
+  if (!(isDirty || isNew)) return "Nothing is changed.";
+  return consequence === null ? "Not saved yet." : `Not saved yet. ${consequence}`;
 }
 
 /** The first fault with its field: that the schedule is not understood would not help. */

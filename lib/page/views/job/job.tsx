@@ -37,7 +37,7 @@ export function JobView() {
       <header className="schedule-head">
         <div className="head-actions">
           <h1 className="mono">{id}</h1>
-          <Freshness at={job.dataUpdatedAt} />
+          <Freshness of={job} everyMs={refreshMs} />
         </div>
         <p className="quiet">
           a {job.data.kind} job of{" "}

@@ -12,7 +12,7 @@ const refreshMs = 2_000;
 const countedWords: Readonly<Record<JobState, string>> = {
   waiting: "to run",
   running: "running",
-  retrying: "to run again",
+  retrying: "waiting for a retry",
   succeeded: "ran",
   skipped: "skipped",
   dead: "dead",

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { Forecast } from "../../../client/forecast.ts";
 import { numberText } from "../../data/amounts.ts";
+import { aheadText } from "../../data/load/planned-text.ts";
 import { Panel } from "../../parts/panel.tsx";
 import type { By } from "./load-search.ts";
 import { PlannedMinute } from "./planned-minute.tsx";
@@ -21,7 +22,7 @@ export function Contributors({ forecast, prefix, by }: ContributorsProps) {
   if (total === 0) return null;
   return (
     <div className="two">
-      <Panel title="Busiest minutes">
+      <Panel title="Busiest minutes" note={`of ${aheadText(forecast.minutes.length)}, held runs left out`}>
         <ol className="groups parts">
           {heaviest.map(({ at, fires, most }) => (
             <li key={at}>

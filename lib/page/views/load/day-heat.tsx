@@ -1,8 +1,9 @@
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, useMemo, useState } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
-import { numberText } from "../../data/amounts.ts";
+import { amountText, numberText } from "../../data/amounts.ts";
 import { type DayCell, dayMapOf } from "../../data/load/day-map.ts";
+import { plannedText } from "../../data/load/planned-text.ts";
 import { minuteText } from "../../data/time/zone.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { Panel } from "../../parts/panel.tsx";
@@ -67,7 +68,9 @@ export function DayHeat({ forecast, prefix }: DayHeatProps) {
           `Of these minutes ${most}.`
         ) : (
           <>
-            <PlannedMinute at={new Date(chosen.at).toISOString()} prefix={prefix} />: {runsText(chosen)}
+            <PlannedMinute at={new Date(chosen.at).toISOString()} prefix={prefix} />:{" "}
+            {plannedText(chosen.fires, { isExact: forecast.exact })}
+            {beyondText(chosen)}
           </>
         )}
       </p>
@@ -84,8 +87,11 @@ export function DayHeat({ forecast, prefix }: DayHeatProps) {
   );
 }
 
-const runsText = ({ fires, isBeyond }: DayCell) =>
-  `${numberText(fires)} ${fires === 1 ? "run" : "runs"}${isBeyond ? ", more than the workers have settled in any minute of the last day" : ""}`;
+const runsText = (cell: DayCell) =>
+  `${amountText({ count: cell.fires, more: false }, "run")}${beyondText(cell)}`;
+
+const beyondText = ({ isBeyond }: DayCell) =>
+  isBeyond ? ", more than the workers have settled in any minute of the last day" : "";
 
 function busiestText([first]: readonly DayCell[], zone: string): string {
   if (first === undefined) return "none has a run";

@@ -3,14 +3,34 @@ import type { Forecast } from "../../../client/forecast.ts";
 import { amountText, numberText, shortNumberText } from "../../data/amounts.ts";
 import { countTicks, timeTicks } from "../../data/load/curve-scale.ts";
 import { midnightIn } from "../../data/load/midnight.ts";
+import { plannedText } from "../../data/load/planned-text.ts";
 import { minuteText } from "../../data/time/zone.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Curve } from "./curve.tsx";
 import { PlannedMinute } from "./planned-minute.tsx";
 
+/** Up to this part of the width the words beside a mark have room on its right, on a phone too. */
+const roomTo = 0.65;
+
 /** A scale needs some height, even where a minute has one run. */
 const leastPeak = 4;
+
+/** The two curves, where a spread gives a second one. */
+function SpreadLegend() {
+  return (
+    <span className="legend">
+      <span>
+        <i className="mark-bars" aria-hidden="true" />
+        as planned
+      </span>
+      <span>
+        <i className="mark-line" aria-hidden="true" />
+        with the spread
+      </span>
+    </span>
+  );
+}
 
 interface LoadCurveProps {
   forecast: Forecast;
@@ -34,16 +54,22 @@ export function LoadCurve({ forecast, prefix }: LoadCurveProps) {
     <Panel
       title="Planned runs of each minute"
       note={
-        capacity === null
-          ? undefined
-          : `the workers have settled ${numberText(capacity.perMinute)} in a minute of the last day`
+        <>
+          {capacity === null
+            ? null
+            : `the most that the workers settled in one minute of the last day: ${numberText(capacity.perMinute)}`}
+          {spread === null ? null : <SpreadLegend />}
+        </>
       }
     >
       <div className="curve-box">
         <p className="curve-most" aria-hidden="true">
           {heaviest[0] === undefined || most === -1 ? null : (
-            <span style={{ left: share(most), transform: `translateX(-${share(most)})` }}>
-              <b>{numberText(heaviest[0].fires)}</b> at {minuteText(Date.parse(heaviest[0].at), zone)}
+            <span style={{ left: share(most) }} className={most < minutes.length * roomTo ? "begin" : "end"}>
+              <i>▼</i>
+              <span>
+                <b>{numberText(heaviest[0].fires)}</b> at {minuteText(Date.parse(heaviest[0].at), zone)}
+              </span>
             </span>
           )}
         </p>
@@ -85,7 +111,7 @@ export function LoadCurve({ forecast, prefix }: LoadCurveProps) {
       {shown === undefined ? null : (
         <p className="minute-note quiet">
           <PlannedMinute at={shown.at} prefix={prefix} />:{" "}
-          {amountText({ count: shown.fires, more: false }, "run")}
+          {plannedText(shown.fires, { isExact: forecast.exact })}
           {spread === null ? "" : `, with the spread ${numberText(spread.minutes[place]?.fires ?? 0)}`}
         </p>
       )}

@@ -1,4 +1,5 @@
 import { Link, useNavigate } from "@tanstack/react-router";
+import type { Seen } from "../../hooks/use-is-old.ts";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { Freshness } from "../../parts/freshness.tsx";
 import { byWords, type LoadSearch } from "./load-search.ts";
@@ -9,15 +10,18 @@ const views = [
   { view: "week", name: "Coming week" },
 ] as const;
 
+/** It is refreshed by its button only, whose answer may take seconds. */
+const freshMs = 5_000;
+
 interface LoadHeadProps {
   search: LoadSearch;
-  /** When the answer on the screen arrived. */
-  at: number;
+  /** The answer on the screen. */
+  seen: Seen;
   refresh(): void;
 }
 
 /** The title with the choice of the view and of the schedules. */
-export function LoadHead({ search, at, refresh }: LoadHeadProps) {
+export function LoadHead({ search, seen, refresh }: LoadHeadProps) {
   const navigate = useNavigate({ from: "/load" });
   const change = (changed: Partial<LoadSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
@@ -25,7 +29,7 @@ export function LoadHead({ search, at, refresh }: LoadHeadProps) {
     <>
       <header className="title">
         <h1>Load</h1>
-        <Freshness at={at} refresh={refresh} />
+        <Freshness of={seen} everyMs={freshMs} refresh={refresh} />
       </header>
       <search className="filters">
         <nav className="segments" aria-label="View of the load">

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { amountText, numberText } from "../../data/amounts.ts";
 import { forecastQuery } from "../../data/load/load-queries.ts";
+import { aheadText } from "../../data/load/planned-text.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Contributors } from "./contributors.tsx";
@@ -21,7 +22,7 @@ export function MinutesLoad({ search }: { search: LoadSearch }) {
   const { data } = forecast;
   return (
     <>
-      <LoadHead search={search} at={forecast.dataUpdatedAt} refresh={() => void forecast.refetch()} />
+      <LoadHead search={search} seen={forecast} refresh={() => void forecast.refetch()} />
       <AnswerState
         error={forecast.error}
         isPending={forecast.isPending}
@@ -38,6 +39,7 @@ export function MinutesLoad({ search }: { search: LoadSearch }) {
             isBusy={forecast.isPlaceholderData}
             suggestion={data.suggestion.text}
             heaviest={data.heaviest[0]?.at}
+            ahead={aheadText(data.minutes.length)}
             prefix={search.prefix}
             result={data.spread === null ? null : effectText(data.suggestion.peak, data.spread.peak)}
           >

@@ -13,6 +13,8 @@ interface SpreadSliderProps<Spread extends string> {
   result: string | null;
   /** The heaviest minute. */
   heaviest: string | undefined;
+  /** The time that is looked at: `the next day`. */
+  ahead: string;
   /** The schedules that are looked at. */
   prefix: string | undefined;
   /** The load around midnight. */
@@ -28,6 +30,7 @@ export function SpreadSlider<Spread extends string>({
   suggestion,
   result,
   heaviest,
+  ahead,
   prefix,
   children,
 }: SpreadSliderProps<Spread>) {
@@ -38,7 +41,7 @@ export function SpreadSlider<Spread extends string>({
       <p className="lead">
         {heaviest === undefined ? null : (
           <>
-            <PlannedMinute at={heaviest} prefix={prefix} /> ·{" "}
+            In {ahead}: <PlannedMinute at={heaviest} prefix={prefix} /> ·{" "}
           </>
         )}
         <output htmlFor="spread" aria-busy={isBusy}>
@@ -84,10 +87,17 @@ function Slider<Spread extends string>({
           aria-valuetext={chosen ?? "no spread"}
           onChange={(event) => move(Number(event.target.value))}
         />
-        <ol aria-hidden="true">
+        <ol>
           {["0", ...choices].map((text, at) => (
             <li key={text} style={{ left: `${(at / choices.length) * 100}%` }}>
-              {text}
+              <button
+                type="button"
+                aria-pressed={at === place}
+                aria-label={at === 0 ? "0, no spread" : `a spread of ${text}`}
+                onClick={() => move(at)}
+              >
+                {text}
+              </button>
             </li>
           ))}
         </ol>

@@ -37,7 +37,11 @@ export function WeekLoad({ search }: { search: LoadSearch }) {
     <>
       <LoadHead
         search={search}
-        at={Math.max(...answers.map(({ dataUpdatedAt }) => dataUpdatedAt))}
+        seen={{
+          dataUpdatedAt: Math.max(...answers.map(({ dataUpdatedAt }) => dataUpdatedAt)),
+          isFetching: answers.some(({ isFetching }) => isFetching),
+          failureReason: failed[0]?.error ?? null,
+        }}
         refresh={() => answers.forEach((answer) => void answer.refetch())}
       />
       <AnswerState

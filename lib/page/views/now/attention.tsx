@@ -76,5 +76,11 @@ function ProblemRow({ problem }: { problem: Problem }) {
   );
 }
 
-/** A missed occurrence is counted in the minute that found it, which may be long after its time. */
-const sinceWord = (kind: Problem["kind"]) => (kind === "missed" ? "found since" : "since");
+/**
+ * A missed occurrence is counted in the minute that found it, which may be long after its time. The first
+ * death is that of the jobs that are dead still: a retry of older ones makes it later.
+ */
+function sinceWord(kind: Problem["kind"]): string {
+  if (kind === "missed") return "found since";
+  return kind === "dead-jobs" ? "oldest from" : "since";
+}

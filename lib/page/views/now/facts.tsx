@@ -46,12 +46,12 @@ function Busiest({ forecast }: { forecast: Forecast | undefined }) {
   if (minute === undefined)
     return (
       <Fact figure={forecast && "0"} look="plain">
-        {forecast === undefined ? "runs in the busiest minute ahead" : "runs in the next hour"}
+        {forecast === undefined ? "runs in the busiest minute of the next hour" : "runs in the next hour"}
       </Fact>
     );
   return (
     <Fact figure={numberText(minute.fires)} look={minute.beyond ? "warn" : "plain"}>
-      runs in the busiest minute ahead, <MinuteLink at={minute.at} />
+      runs in the busiest minute of the next hour, <MinuteLink at={minute.at} />
       {minute.beyond ? "; above the peak of the last day" : null}
     </Fact>
   );

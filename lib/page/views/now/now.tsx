@@ -51,8 +51,9 @@ export function Now() {
       <VerdictLine
         problems={problems.data}
         stats={stats.data}
-        at={problems.dataUpdatedAt}
-        isStale={problems.failureReason !== null}
+        outages={outages.data ?? []}
+        seen={problems}
+        everyMs={refreshMs}
       />
       {stats.data?.schedules.total === 0 ? (
         <Panel title="The first schedule">
@@ -60,7 +61,12 @@ export function Now() {
         </Panel>
       ) : null}
       <Facts stats={stats.data} forecast={nextHour.data} />
-      <Timeline past={lastHour.data?.items} coming={nextHour.data?.minutes} outages={outages.data} />
+      <Timeline
+        past={lastHour.data?.items}
+        coming={nextHour.data?.minutes}
+        outages={outages.data}
+        seenAt={outages.dataUpdatedAt}
+      />
       <Attention problems={problems.data.problems} />
       <ComingRuns runs={nextRuns.data} />
     </>

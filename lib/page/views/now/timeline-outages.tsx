@@ -3,24 +3,24 @@ import type { Outage } from "../../../client/stats.ts";
 import { numberText, spanText } from "../../data/amounts.ts";
 import { outageWords } from "../../data/outage-queries.ts";
 
-/** An outage on the screen, in milliseconds. One that lasts goes on to now. */
+/** An outage on the screen, in milliseconds. One that lasts goes on to when it was seen. */
 export interface DrawnOutage extends Pick<Outage, "id" | "what"> {
   from: number;
   to: number;
   lasts: boolean;
 }
 
-/** The outages that reach into the time from `begin` to now. */
-export function drawnOutages(outages: readonly Outage[], begin: number, now: number): DrawnOutage[] {
+/** The outages that reach into the time from `begin` to when they were seen. */
+export function drawnOutages(outages: readonly Outage[], begin: number, seenAt: number): DrawnOutage[] {
   return outages
     .map(({ id, what, from, to }) => ({
       id,
       what,
       from: Date.parse(from),
-      to: to === null ? now : Date.parse(to),
+      to: to === null ? seenAt : Date.parse(to),
       lasts: to === null,
     }))
-    .filter(({ from, to }) => to > begin && from < now);
+    .filter(({ from, to }) => to > begin && from < seenAt);
 }
 
 /** A hatched band behind the bars for each outage. `share` places an instant between 0 and 1. */

@@ -28,7 +28,8 @@ const edge = 72;
 const kinds = [
   { kind: "succeeded", word: lookOf("ran").word },
   { kind: "retried", word: "retried" },
-  { kind: "dead", word: lookOf("dead").word },
+  // In their minute these jobs died; how many are dead now is another figure, which a retry lowers.
+  { kind: "dead", word: "died" },
   { kind: "skipped", word: "skipped or missed" },
   { kind: "planned", word: lookOf("planned").word },
 ] as const;
@@ -40,10 +41,12 @@ interface TimelineProps {
   past: readonly SeriesStep[] | undefined;
   coming: Forecast["minutes"] | undefined;
   outages: readonly Outage[] | undefined;
+  /** When the outages were known: one that lasted then may be over. */
+  seenAt: number;
 }
 
 /** The outcomes of the last hour with its outages, and the plan of the next one, minute by minute. */
-export function Timeline({ past = [], coming = [], outages = [] }: TimelineProps) {
+export function Timeline({ past = [], coming = [], outages = [], seenAt }: TimelineProps) {
   const now = useNow();
   const zone = useZone();
   const [chosen, setChosen] = useState<number | null>(null);
@@ -57,7 +60,7 @@ export function Timeline({ past = [], coming = [], outages = [] }: TimelineProps
     (_, quarter) => Math.ceil(begin / quarterMs) * quarterMs + quarter * quarterMs,
   ).filter((at) => x(at) > edge && x(at) < size.width - edge);
   const shown = minutes.find(({ at }) => at === chosen) ?? null;
-  const drawn = drawnOutages(outages, begin, now);
+  const drawn = drawnOutages(outages, begin, Math.min(now, seenAt));
   const beside = shown === null ? [] : drawn.filter((outage) => isWithin(shown, outage));
   const place = ((shown?.at ?? now) - begin) / minuteMs;
   return (

@@ -1,7 +1,9 @@
-import type { Problems, Stats } from "../../../client/stats.ts";
+import { Link } from "@tanstack/react-router";
+import type { Outage, Problems, Stats } from "../../../client/stats.ts";
 import { relativeText } from "../../data/amounts.ts";
-import { punctualText } from "../../data/text/lateness-text.ts";
-import { useNow } from "../../hooks/use-now.ts";
+import { isAfterOutage, punctualText } from "../../data/text/lateness-text.ts";
+import { useMay } from "../../data/token-query.ts";
+import { type Seen, useIsOld } from "../../hooks/use-is-old.ts";
 import { Freshness } from "../../parts/freshness.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 
@@ -18,24 +20,39 @@ function lookOf(verdict: Problems["verdict"], problems: number): string {
 interface VerdictLineProps {
   problems: Problems;
   stats: Stats | undefined;
-  /** When the problems arrived. */
-  at: number;
-  /** They could not be asked again: how it is now is not known. */
-  isStale: boolean;
+  /** Those of the last hour. */
+  outages: readonly Outage[];
+  /** The answer with the problems, and the pause between two of its refreshes. */
+  seen: Seen;
+  everyMs: number;
 }
 
 /** The verdict in words, and how old it is. */
-export function VerdictLine({ problems: { verdict, text, problems }, stats, at, isStale }: VerdictLineProps) {
-  const now = useNow();
+export function VerdictLine({
+  problems: { verdict, text, problems },
+  stats,
+  outages,
+  seen,
+  everyMs,
+}: VerdictLineProps) {
+  const mayMake = useMay("createSchedule");
+  const isOld = useIsOld(seen, everyMs);
+  // How it is now is not known while the answer is old, or could not be asked for again.
+  const isUnknown = isOld || seen.failureReason !== null;
   // The server's text begins with the verdict: "Late by 3 min. 12 jobs are late …"
   const [, headline = text, rest = ""] = /^(.*?)\.(?:\s+(.*))?$/s.exec(text) ?? [];
+  const isAgain = verdict === "on-time" && stats !== undefined && isAfterOutage(stats, outages);
   const tick = stats?.plan.lastTickAt;
   return (
     <div className="verdict">
       <h1 aria-live="polite">
-        <span className={`lamp ${isStale ? "none" : lookOf(verdict, problems.length)}`} aria-hidden="true" />
+        <span
+          className={`lamp ${isUnknown ? "none" : lookOf(verdict, problems.length)}`}
+          aria-hidden="true"
+        />
         <span>
           {headline}
+          {isAgain ? " again" : null}
           {verdict === "on-time" && problems.length > 0 ? (
             <>
               , but{" "}
@@ -47,12 +64,19 @@ export function VerdictLine({ problems: { verdict, text, problems }, stats, at, 
         </span>
       </h1>
       <p className="quiet verdict-text">
-        {rest === "" ? stats && punctualText(stats) : <Sentence text={rest} />}
-        {tick === undefined || tick === null
+        {rest === "" ? stats && punctualText(stats, outages) : <Sentence text={rest} />}
+        {isOld || stats === undefined || tick === undefined || tick === null
           ? null
-          : ` The last tick was ${relativeText(Date.parse(tick), now)}.`}
+          : ` The last tick was ${relativeText(Date.parse(tick), Date.parse(stats.asOf))}.`}
       </p>
-      <Freshness at={at} />
+      <span className="verdict-actions">
+        <Freshness of={seen} everyMs={everyMs} />
+        {mayMake ? (
+          <Link to="/new" className="button">
+            New schedule
+          </Link>
+        ) : null}
+      </span>
     </div>
   );
 }

@@ -11,15 +11,17 @@ import { lostSearchOf } from "./lost-search.ts";
 
 interface OutageTableProps extends More {
   outages: readonly Outage[];
+  /** When they were known: one that lasted then may be over. */
+  seenAt: number;
 }
 
-export function OutageTable({ outages, hasMore, onEnd }: OutageTableProps) {
+export function OutageTable({ outages, seenAt, hasMore, onEnd }: OutageTableProps) {
   return (
     <VirtualTable
       label="Outages"
       className="outages"
       columns={columns}
-      rows={outages}
+      rows={outages.map((outage) => ({ ...outage, seenAt }))}
       keyOf={idOf}
       hasMore={hasMore}
       onEnd={onEnd}
@@ -28,9 +30,11 @@ export function OutageTable({ outages, hasMore, onEnd }: OutageTableProps) {
   );
 }
 
+type SeenOutage = Outage & Pick<OutageTableProps, "seenAt">;
+
 const idOf = ({ id }: Outage) => id;
 
-const columns: readonly Column<Outage>[] = [
+const columns: readonly Column<SeenOutage>[] = [
   { name: "Outage", className: "what", cell: ({ what }) => outageWords[what] },
   { name: "From", className: "from", cell: ({ from }) => <Instant at={from} as="exact" /> },
   {
@@ -58,7 +62,5 @@ function Effects(outage: Outage) {
   );
 }
 
-function Lasted({ from, to }: Outage) {
-  const now = useNow();
-  return spanText((to === null ? now : Date.parse(to)) - Date.parse(from));
-}
+const Lasted = ({ from, to, seenAt }: SeenOutage) =>
+  spanText((to === null ? seenAt : Date.parse(to)) - Date.parse(from));

@@ -22,7 +22,11 @@ export function Outages() {
       </header>
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
       {pages.data === undefined ? null : (
-        <OutageTable outages={pages.data.pages.flatMap(({ items }) => items)} {...moreOf(pages)} />
+        <OutageTable
+          outages={pages.data.pages.flatMap(({ items }) => items)}
+          seenAt={pages.dataUpdatedAt}
+          {...moreOf(pages)}
+        />
       )}
     </>
   );

@@ -2,25 +2,27 @@ import { Link } from "@tanstack/react-router";
 import { Fragment } from "react";
 import type { Strip } from "../../../client/agenda.ts";
 import type { Schedule } from "../../../client/schedule.ts";
+import type { Seen } from "../../hooks/use-is-old.ts";
 import { Freshness } from "../../parts/freshness.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 
 interface ScheduleHeadProps {
-  /** When the answer on the screen arrived. */
-  at: number;
+  /** The answer on the screen, and the pause between two of its refreshes. */
+  seen: Seen;
+  everyMs: number;
   name: string;
   schedule: Schedule | undefined;
   deleted: Strip["deleted"];
 }
 
 /** Describes the schedule in a sentence and by its fields. */
-export function ScheduleHead({ at, name, schedule, deleted }: ScheduleHeadProps) {
+export function ScheduleHead({ seen, everyMs, name, schedule, deleted }: ScheduleHeadProps) {
   return (
     <header className="schedule-head">
       <div className="head-actions">
         <h1 className="mono">{name}</h1>
-        <Freshness at={at} />
+        <Freshness of={seen} everyMs={everyMs} />
       </div>
       {schedule === undefined ? null : (
         <p className="quiet">

@@ -40,7 +40,8 @@ export function ScheduleView() {
   return (
     <>
       <ScheduleHead
-        at={schedule.dataUpdatedAt}
+        seen={schedule}
+        everyMs={refreshMs}
         name={key}
         schedule={current}
         deleted={past.data?.deleted ?? null}

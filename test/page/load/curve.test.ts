@@ -1,0 +1,125 @@
+import { describe, expect, test } from "vitest";
+import { chromium } from "../../support/chromium.ts";
+import type { OwnBrowser } from "../browser.ts";
+import { axeFaults, textFaults } from "../look-faults.ts";
+import { type OwnPage, ownPage } from "../own-page.ts";
+import { withBrowser } from "../with-browser.ts";
+
+const looks = [390, 1_440].flatMap((width) =>
+  (["light", "dark"] as const).map((theme) => ({ width, theme })),
+);
+/** As WCAG asks for drawings. */
+const leastContrast = 3;
+
+describe.runIf(chromium !== undefined)("the curve of the load (needs Chromium)", () => {
+  let own: OwnPage;
+  let browser: OwnBrowser;
+
+  withBrowser(
+    async () => {
+      const filled = await ownPage("2026-03-02T22:30:00.000Z");
+      const many = (name: string, when: string, count: number) =>
+        Array.from({ length: count }, (_, n) => ({
+          put: { key: `${name}:${n}`, when, target: { queue: "crm" } },
+        }));
+      await filled.client.batch([...many("early", "25 19 * * *", 30), ...many("night", "0 0 * * *", 5)]);
+      await filled.client.schedules.pause("night:0", { reason: "a move" });
+      return filled;
+    },
+    (opened) => {
+      ({ own, browser } = opened);
+    },
+  );
+
+  test.each(looks)(
+    "The number of the busiest minute stands beside a mark at this minute, at $width px in the $theme theme",
+    async (look) => {
+      const tab = await browser.tab(look);
+      const { page } = tab;
+      await tab.open("/load?zone=UTC");
+      const label = page.locator(".curve-most > span");
+      expect(await label.innerText()).toContain("30 at 19:25");
+      const mark = await label.locator("i").boundingBox();
+      const curve = await page.locator(".curve").boundingBox();
+      const text = await label.locator("span").boundingBox();
+      const { minutes } = await own.client.forecast({ minutes: 1_440 });
+      const place = minutes.findIndex(({ at }) => at.toString().slice(11, 16) === "19:25");
+      const ends = (box: typeof mark) => [box?.x ?? 0, (box?.x ?? 0) + (box?.width ?? 0)] as const;
+      const [left, right] = ends(curve);
+      const minute = left + ((place + 0.5) / minutes.length) * (right - left);
+      expect(Math.abs((ends(mark)[0] + ends(mark)[1]) / 2 - minute)).toBeLessThan(1.5);
+      // The words are within the drawing, and not over the line of the chosen minute.
+      expect(ends(text)[0]).toBeGreaterThan(left + ((90 + 0.5) / minutes.length) * (right - left));
+      expect(ends(text)[1]).toBeLessThanOrEqual(right);
+      const colours = await page.evaluate<string[]>(
+        `[getComputedStyle(document.querySelector(".curve .within")).fill, getComputedStyle(document.querySelector(".curve").closest(".panel")).backgroundColor]`,
+      );
+      expect(contrast(colours)).toBeGreaterThanOrEqual(leastContrast);
+      await tab.close();
+    },
+  );
+
+  test.each(looks)(
+    "A press on the scale of the spread sets it, and both curves have a legend, at $width px in the $theme theme",
+    async (look) => {
+      const tab = await browser.tab(look);
+      const { page } = tab;
+      await tab.open("/load?zone=UTC");
+      expect(await page.locator(".mark-line").count()).toBe(0);
+      expect(await page.locator(".what-if .lead").innerText()).toContain(
+        "A spread of 1h on schedules that run together would lower it to 1.",
+      );
+      const stops = page.locator(".spread-scale").getByRole("button");
+      for (const stop of await stops.all()) {
+        const box = await stop.boundingBox();
+        expect(Math.min(box?.width ?? 0, box?.height ?? 0)).toBeGreaterThanOrEqual(24);
+      }
+      await page.getByRole("button", { name: "a spread of 15m" }).click();
+      await page.getByText("With a spread of 15m, the busiest minute has").waitFor();
+      expect(await page.getByRole("slider", { name: "What if" }).inputValue()).toBe("5");
+      await page.getByText("with the spread", { exact: true }).waitFor();
+      await page.getByText("as planned", { exact: true }).waitFor();
+      expect(page.url()).toContain("spread=15m");
+      expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
+      await page.getByRole("button", { name: "0, no spread" }).click();
+      await page.locator(".mark-line").waitFor({ state: "detached" });
+      await tab.close();
+    },
+  );
+
+  test("A minute has one number in the load and another in the agenda, and both say which runs they count", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/load?zone=UTC");
+    const note = page.locator(".minute-note").first();
+    expect(await note.innerText()).toMatch(/00:00: 4 runs, held ones left out$/);
+    await page.getByText("of the next day, held runs left out").waitFor();
+    await note.getByRole("link").click();
+    await page.getByText("5 occurrences of 1 expression, before holds and calendars").waitFor();
+    await page.getByText("The load leaves held runs out.").waitFor();
+    await tab.close();
+  });
+
+  test("Now and the load say for which time a minute is the busiest", async () => {
+    const tab = await browser.tab();
+    await tab.open("/load?zone=UTC&minutes=60");
+    expect(await tab.page.locator(".what-if .lead").innerText()).toMatch(/No run is planned/);
+    await tab.page.getByLabel("Ahead").selectOption("240");
+    await tab.page.getByText("In the next 4 hours:").waitFor();
+    await tab.close();
+  });
+});
+
+/** The contrast of two colours such as `rgb(79, 107, 184)`. */
+function contrast(colours: readonly string[]): number {
+  const [dark = 0, light = 0] = colours.map(luminance).toSorted((one, other) => one - other);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = [...colour.matchAll(/[\d.]+/g)].map(([text]) => {
+    const share = Number(text) / 255;
+    return share <= 0.040_45 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
