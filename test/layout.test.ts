@@ -33,6 +33,7 @@ const order = [
   ["site"],
   ["functions"],
   ["tools/local", "infra"],
+  ["tools/testing"],
   ["mcp"],
   ["cli"],
   // Commands for developers of Carillon, which no part of it imports.

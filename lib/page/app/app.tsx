@@ -8,7 +8,7 @@ import { forgetReader, keptBearer } from "../sign-in/arrive.ts";
 import { type Bearer, givenBearer } from "../sign-in/bearer.ts";
 import { keepToken } from "../sign-in/kept-token.ts";
 import { faultText } from "../sign-in/sign-in-fault.ts";
-import { forgetAnyDraft } from "../views/edit/kept-draft.ts";
+import { forgetAnyDraft } from "../views/edit/draft/kept-draft.ts";
 import { makePageRouter } from "./router.tsx";
 import { Arriving, SignIn } from "./sign-in.tsx";
 

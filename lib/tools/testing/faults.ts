@@ -20,7 +20,7 @@ export interface Failing {
   times: number;
 }
 
-/** What a test has asked to go wrong, and what came of each attempt. */
+/** The faults that a test has asked for, and the outcome of each attempt. */
 export class Faults {
   readonly runs: Run[] = [];
   readonly #failing: Failing[] = [];

@@ -60,11 +60,11 @@ export interface Delivery {
   key: string;
   payload: unknown;
   message: Envelope;
-  /** Of a webhook, with its signature. */
+  /** The headers of a webhook, with its signature. */
   headers?: Record<string, string>;
-  /** Of a message for a FIFO queue. */
+  /** The group of a message for a FIFO queue. */
   messageGroupId?: string;
-  /** Of an event. */
+  /** The type and the source of an event. */
   detailType?: string;
   source?: string;
 }

@@ -1,5 +1,6 @@
 import type { AlarmClock } from "../../clock.ts";
 import type { Sql } from "../../db/connect.ts";
+import { attachDays } from "../../tick/days.ts";
 
 /** The clock of a test database, which the test moves, and its copy for the program. */
 export interface DatabaseClock extends AlarmClock {
@@ -99,8 +100,12 @@ async function beginAt(sql: Sql, at: Date): Promise<void> {
     where p.relnamespace = 'carillon'::regnamespace and p.relkind = 'p'`;
   for (const { name } of days) await sql`drop table carillon.${sql(name)}`;
   const today = at.toISOString().slice(0, 10);
-  await sql`select carillon.attach_days(${today}::date - 1, ${today}::date + 3)`;
   await sql`
     update carillon.shards set watermark_at = ${at}, watermark_schedule = 9223372036854775807, reached_at = ${at},
       near_until = (${today}::date + 3)::timestamp at time zone 'UTC', pulsed_to = date_trunc('second', ${at}::timestamptz)`;
+  await attachDays(
+    sql,
+    () => false,
+    () => {},
+  );
 }

@@ -1,8 +1,8 @@
 import { nextAfter } from "../../../lib/cadence/cadence.ts";
 import { parseWhen } from "../../../lib/cadence/when/parse-when.ts";
-import { understood } from "../../../lib/put-preview/field-changes.ts";
 import type { Found } from "../../../lib/cli/formats/found.ts";
 import type { Neighbour, NeighbourParams } from "../../../lib/cli/formats/neighbours/neighbour.ts";
+import { understood } from "../../../lib/put-preview/field-changes.ts";
 
 export const target = { queue: "jobs" };
 

@@ -6,7 +6,7 @@ import { calendarsQuery } from "../../data/calendar-queries.ts";
 import { valueAt } from "../../data/document/json-text.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Sentence } from "../../parts/sentence.tsx";
-import { type Draft, setValue } from "./draft.ts";
+import { type Draft, setValue } from "./draft/draft.ts";
 import { faultsOf } from "./faults.ts";
 import type { FormField } from "./form-fields.ts";
 import { NewCalendar } from "./new-calendar.tsx";

@@ -3,7 +3,7 @@ import type { Preview } from "../../../client/time.ts";
 import { isObject, valueAt } from "../../data/document/json-text.ts";
 import { useNarrow } from "../../hooks/use-narrow.ts";
 import { Panel } from "../../parts/panel.tsx";
-import { type Draft, setValue } from "./draft.ts";
+import { type Draft, setValue } from "./draft/draft.ts";
 import { faultsOf } from "./faults.ts";
 import { Faults, Field, Hint } from "./field.tsx";
 import {

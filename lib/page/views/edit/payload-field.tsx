@@ -1,10 +1,10 @@
 import { useMemo } from "react";
 import { withText } from "../../data/document/json-text.ts";
 import { JsonEditor } from "../../parts/json-editor.tsx";
-import type { Draft } from "./draft.ts";
+import type { Draft } from "./draft/draft.ts";
+import { indented, parses, shownPayload, writtenPayload } from "./draft/payload-text.ts";
 import { faultsOf } from "./faults.ts";
 import { Faults, Hint } from "./field.tsx";
-import { indented, parses, shownPayload, writtenPayload } from "./payload-text.ts";
 
 /** The payload by itself. A text that is not JSON yet is kept beside the document and written when it is. */
 export function PayloadField({ draft }: { draft: Draft }) {

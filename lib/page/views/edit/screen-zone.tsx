@@ -1,6 +1,6 @@
 import { readerZone } from "../../data/time/zone.ts";
 import { useZone } from "../../hooks/use-zone.ts";
-import { type Draft, setValue } from "./draft.ts";
+import { type Draft, setValue } from "./draft/draft.ts";
 import { Proposals } from "./proposals.tsx";
 
 /** Says that a new schedule has taken the zone of the screen, which may be a colleague's. */

@@ -6,7 +6,7 @@ import type { JsonObject } from "../../data/document/json-text.ts";
 import { leaveSavedNote } from "../../hooks/saved-note.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { useAction } from "../../hooks/use-action.ts";
-import { forgetDraft } from "./kept-draft.ts";
+import { forgetDraft } from "./draft/kept-draft.ts";
 
 /** Saves the document, and goes on to the schedule's view, which says that it is saved. */
 export function useSave(key: string | undefined, version: number | null, refetch: () => void) {

@@ -3,8 +3,8 @@ import type { Schedule } from "../../../client/schedule.ts";
 import { type JsonObject, type ReadText, readObject } from "../../data/document/json-text.ts";
 import { sameJson } from "../../data/document/same-json.ts";
 import { documentOf } from "../../data/document/schedule-document.ts";
-import { forgetDraft, type KeptDraft, keepDraft, keptDraft } from "./kept-draft.ts";
-import { shownPayload, type TypedPayload } from "./payload-text.ts";
+import { forgetDraft, type KeptDraft, keepDraft, keptDraft } from "./draft/kept-draft.ts";
+import { shownPayload, type TypedPayload } from "./draft/payload-text.ts";
 
 export interface EditedText {
   text: string;

@@ -1,6 +1,6 @@
 import { useId, useRef } from "react";
 import { isObject } from "../../data/document/json-text.ts";
-import { type Draft, setValue } from "./draft.ts";
+import { type Draft, setValue } from "./draft/draft.ts";
 import { faultsOf, placedFault, proposedWhen } from "./faults.ts";
 import { Faults, Hint } from "./field.tsx";
 import { Proposals } from "./proposals.tsx";

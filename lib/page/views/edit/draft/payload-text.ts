@@ -1,4 +1,4 @@
-import { textAt } from "../../data/document/json-text.ts";
+import { textAt } from "../../../data/document/json-text.ts";
 
 /** A payload as it was typed, and the written payload that it stands for. */
 export interface TypedPayload {

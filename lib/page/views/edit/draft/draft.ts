@@ -1,6 +1,6 @@
-import type { Json } from "../../../client/json.ts";
-import type { Fault } from "../../../client/request/problem.ts";
-import { isObject, type JsonObject, valueAt, withText } from "../../data/document/json-text.ts";
+import type { Json } from "../../../../client/json.ts";
+import type { Fault } from "../../../../client/request/problem.ts";
+import { isObject, type JsonObject, valueAt, withText } from "../../../data/document/json-text.ts";
 import type { TypedPayload } from "./payload-text.ts";
 
 /** The document that the form draws and changes: the text is the truth, `value` is its reading. */
