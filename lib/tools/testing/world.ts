@@ -154,7 +154,7 @@ function counted(handler: JobHandler, activity: Activity, takeTime: TakeTime): J
     ...handler,
     run: async (jobs, context) => {
       for (const { key } of jobs) await takeTime(key);
-      return activity.during(() => handler.run(jobs, context));
+      return activity.during(() => handler.run(jobs, context), `the handler ${handler.name}`);
     },
   };
 }
