@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -19,6 +20,23 @@ export const handlers: readonly JobHandler[] = [
     },
   }),
 ];
+`;
+
+const kitTest = `
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { testCarillon } from "carillon-dev/testing";
+
+test("it runs twice", async () => {
+  const carillon = await testCarillon({ now: "2027-03-27T12:00:00Z" });
+  await carillon.put("look", { when: "every 1h", target: { queue: "demo" } });
+  await carillon.advance("2h");
+  assert.deepEqual(carillon.jobs("look").map(({ dueAt, state }) => [dueAt, state]), [
+    ["2027-03-27T13:00:00.000Z", "succeeded"],
+    ["2027-03-27T14:00:00.000Z", "succeeded"],
+  ]);
+  await carillon.stop();
+});
 `;
 
 const jobs = z.object({ items: z.array(z.object({ kind: z.string(), state: z.string() })) });
@@ -43,7 +61,7 @@ describe("carillon-dev, as an app has it that installs the package", { timeout: 
   test("the install line of docs/local.md brings the stack with its dependencies, and no TypeScript", () => {
     expect(readdirSync(app.at("node_modules"))).toEqual(expect.arrayContaining(["fauxqs", "postgres"]));
     const files = readdirSync(app.at("node_modules", "carillon-dev"), { recursive: true }).map(String);
-    expect(files.filter((name) => name.endsWith(".ts"))).toEqual([]);
+    expect(files.filter((name) => name.endsWith(".ts") && !name.endsWith(".d.ts"))).toEqual([]);
     expect(files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "THIRD-PARTY-LICENSES"]));
   });
 
@@ -57,6 +75,22 @@ describe("carillon-dev, as an app has it that installs the package", { timeout: 
     });
     expect(both.map(({ kind }) => kind).sort()).toEqual(["again", "cadence"]);
     expect(stack.printed()).toContain('{"n":7}');
+  });
+
+  test("the installed test kit runs under node:test, on virtual time, and has types", () => {
+    app.write("kit.test.ts", kitTest);
+    try {
+      expect(
+        app.run("env", `CARILLON_TEST_DIR=${app.at("kit")}`, process.execPath, "--test", "kit.test.ts"),
+      ).toContain("pass 1");
+      app.checkTypes(
+        ["--module", "nodenext", "--types", "node", "--allowImportingTsExtensions"],
+        "kit.test.ts",
+      );
+    } finally {
+      // The server that it started would stay for a minute.
+      spawnSync("pkill", ["-f", app.at("kit")]);
+    }
   });
 
   test("the installed stack serves the page", async () => {

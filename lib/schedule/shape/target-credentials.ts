@@ -33,7 +33,7 @@ export function shownTarget(target: Target): Target | ShownWebhook {
   };
 }
 
-interface ShownWebhook {
+export interface ShownWebhook {
   webhook: Omit<Webhook, "secret"> & { secret?: string };
 }
 

@@ -31,7 +31,8 @@ export const carillonDev: PublishedPackage = {
       entryPoints: entries,
       outbase: root,
       outdir: folder,
-      chunkNames: "lib/parts/[name]-[hash]",
+      // As deep as the modules that find the migrations by a path of their own.
+      chunkNames: "lib/tools/parts/[name]-[hash]",
       bundle: true,
       metafile: true,
       packages: "external",

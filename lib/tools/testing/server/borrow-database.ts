@@ -3,7 +3,9 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import { createConnection, type Socket } from "node:net";
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import * as z from "zod";
+import { migrationsDirectory } from "../../../db/migrate/migration.ts";
 import { kitFolder, logOf, socketOf } from "./kit-folder.ts";
 
 export interface BorrowedDatabase {
@@ -16,7 +18,12 @@ export interface BorrowedDatabase {
 
 const answer = z.union([z.object({ url: z.string(), pid: z.int() }), z.object({ error: z.string() })]);
 
-const script = path.join(import.meta.dirname, `keep-server${path.extname(import.meta.filename)}`);
+/** Found beside the migrations: a bundle has this module at another place than its source. */
+const script = path.join(
+  fileURLToPath(migrationsDirectory),
+  "../lib/tools/testing/server",
+  `keep-server${path.extname(import.meta.filename)}`,
+);
 const pollMs = 25;
 const patienceMs = 90_000;
 
