@@ -47,7 +47,7 @@ export class Course {
     for (;;) {
       if (await invocations.begin()) this.#world.isStirred = true;
       await this.#placeTick(end);
-      const next = Math.min(this.#tickAt, clock.nextAlarm(), ...queue.messages.map(visibleAt));
+      const next = Math.min(this.#tickAt, clock.nextAlarm(), firstVisible(queue.messages));
       if (next > end) break;
       if (next > clock.now().getTime()) await clock.setNow(new Date(next));
       await activity.idle();
@@ -94,7 +94,8 @@ export class Course {
   }
 }
 
-const visibleAt = (message: { visibleAt: number }): number => message.visibleAt;
+const firstVisible = (messages: readonly { visibleAt: number }[]): number =>
+  messages.reduce((first, { visibleAt }) => Math.min(first, visibleAt), Number.POSITIVE_INFINITY);
 const beginOfMinute = (at: number): number => Math.floor(at / minuteMs) * minuteMs;
 const endOfMinute = (at: number): number => Math.ceil(at / minuteMs) * minuteMs;
 const afterMinute = (at: number): number => beginOfMinute(at) + minuteMs;

@@ -66,7 +66,7 @@ export async function databaseClock(sql: Sql, start: Date | string): Promise<Dat
     setNow: (at) => move(new Date(at).getTime(), factor),
     advance: (ms) => move(now() + ms, factor),
     run: (speed) => move(now(), speed),
-    nextAlarm: () => Math.min(...sleepers.map(({ until }) => until)),
+    nextAlarm: () => sleepers.reduce((next, { until }) => Math.min(next, until), Number.POSITIVE_INFINITY),
   };
 }
 

@@ -148,8 +148,9 @@ export const laneRows: readonly Mutant[] = [
   {
     name: "handOver: a parcel that is ready later than a message's longest delay is not sent yet",
     file: "lib/parcel/hand-over.ts",
-    text: "const near = parcels.filter(({ waitMs }) => waitMs <= delayMaxMs);",
-    replacement: "const near = parcels.filter(({ waitMs }) => waitMs <= delayMaxMs * 1e6);",
+    text: "const near = parcels.filter(({ waitMs }) => waitMs <= (queue.delayMaxMs ?? delayMaxMs));",
+    replacement:
+      "const near = parcels.filter(({ waitMs }) => waitMs <= (queue.delayMaxMs ?? delayMaxMs) * 1e6);",
     tests: ["test/parcel/hand-over.test.ts"],
   },
   {

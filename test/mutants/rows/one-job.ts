@@ -219,8 +219,8 @@ export const oneJobRows: readonly Mutant[] = [
   {
     name: "a tick checks failed claims even when no other parcel waits",
     file: "lib/tick/pending-work.ts",
-    text: "\n    or exists (select from carillon.quarantine where consumer = 'claim')`;",
-    replacement: "`;",
+    text: "\n        or exists (select from carillon.quarantine where consumer = 'claim')`",
+    replacement: "`",
     tests: claimTests,
   },
   {

@@ -39,7 +39,10 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     await page.locator('.groups > li[aria-current="true"]').waitFor({ state: "detached" });
     expect(await groups.count()).toBe(items.length - 1);
     await page.getByRole("link", became).click();
-    await page.getByRole("list", { name: "Further filters" }).getByText("entry").waitFor();
+    await page
+      .getByRole("list", { name: "Further filters" })
+      .getByText(/^retried by /)
+      .waitFor();
     const entry = new URL(page.url()).searchParams.get("entry") ?? "";
     const listed = await own.client.jobs.list({ entry, limit: 100 }).page();
     expect(listed.items).toHaveLength(first?.count ?? 0);
