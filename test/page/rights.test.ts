@@ -36,6 +36,26 @@ describe.runIf(chromium !== undefined)("tokens with fewer rights in a browser (n
     expect(await buttonsOf("admin-token", "/jobs?state=dead")).toContain("Retry all that match …");
   });
 
+  test("A new schedule says that a read token may not save it only once that is known", async () => {
+    const { token } = await own.client.tokens.create({ name: "looks", scope: "read" });
+    const tab = await browser.tab({ token });
+    const { page } = tab;
+    const answer = Promise.withResolvers<void>();
+    await page.route("**/v1/token", async (route) => {
+      await answer.promise;
+      await route.continue();
+    });
+    // It resolves once no request is under way.
+    const opened = tab.open("/new");
+    const state = page.locator(".save-line > [role=status]");
+    await state.filter({ hasText: /^Write when it runs\.$/ }).waitFor();
+    answer.resolve();
+    await opened;
+    await state.getByText("Your token may not save").waitFor();
+    expect(await page.getByRole("button", { name: "Create" }).count()).toBe(0);
+    await tab.close();
+  });
+
   test.each([390, 1_440])("At %i px the page says why a token with fewer rights sees less", async (width) => {
     const body = { name: `narrow ${width}`, scope: "read", prefix: "hooks:partner-a:order-created" } as const;
     const { token } = await own.client.tokens.create(body);

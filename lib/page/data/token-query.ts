@@ -26,8 +26,13 @@ export const tokensQuery = (carillon: Carillon) =>
  * Whether the token may use an operation, by its name in the OpenAPI document. False until it is
  * known, so that no button appears and goes. The server decides in any case.
  */
-export function useMay(operation: string): boolean {
+export const useMay = (operation: string): boolean => useRight(operation) === true;
+
+/** Whether it is known that the token may not use the operation. */
+export const useMayNot = (operation: string): boolean => useRight(operation) === false;
+
+function useRight(operation: string): boolean | undefined {
   const { carillon } = useSession();
   const { data } = useQuery(ownTokenQuery(carillon));
-  return data?.may.some(({ operations }) => operations.some((each) => each.operation === operation)) === true;
+  return data?.may.some(({ operations }) => operations.some((each) => each.operation === operation));
 }

@@ -89,7 +89,7 @@ describe.runIf(chromium !== undefined)("an edit that cannot be saved yet (needs 
     const { page } = tab;
     await tab.open("/new");
     const state = page.locator(".save-line > [role=status]");
-    expect(await state.innerText()).toBe("Write when it runs.");
+    await state.filter({ hasText: /^Write when it runs\.$/ }).waitFor();
     expect(await page.locator("[aria-invalid=true]").count()).toBe(0);
     await press(page, "Create");
     expect(await focused(page)).toBe("When");
@@ -97,7 +97,7 @@ describe.runIf(chromium !== undefined)("an edit that cannot be saved yet (needs 
     await when(page).fill("0 9 * * *");
     await page.locator(".run-list li").first().waitFor();
     await settled(page);
-    expect(await state.innerText()).toBe("Give it a queue.");
+    await state.filter({ hasText: /^Give it a queue\.$/ }).waitFor();
     expect(await page.locator("[aria-invalid=true]").count()).toBe(0);
     await press(page, "Create");
     expect(await focused(page)).toBe("Queue");

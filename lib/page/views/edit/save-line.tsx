@@ -1,6 +1,6 @@
 import { useId } from "react";
 import { CarillonProblem } from "../../../client/request/problem.ts";
-import { useMay } from "../../data/token-query.ts";
+import { useMay, useMayNot } from "../../data/token-query.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
 import { CopyAs } from "../../parts/copy-as.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
@@ -26,7 +26,9 @@ interface SaveLineProps {
 /** The button that saves, with the state of the edit and the refusal of the last save. */
 export function SaveLine(props: SaveLineProps) {
   const { isNew, isDirty, isSaving, isConflicting, obstacle, error, onSave, onBlocked, commands } = props;
-  const maySave = useMay(isNew ? "createSchedule" : "putSchedule");
+  const operation = isNew ? "createSchedule" : "putSchedule";
+  const maySave = useMay(operation);
+  const mayNotSave = useMayNot(operation);
   const state = useId();
   const isIdle = isSaving || isConflicting || !(isDirty || isNew);
   return (
@@ -52,7 +54,7 @@ export function SaveLine(props: SaveLineProps) {
             {obstacle.text}
           </button>
         )}
-        {maySave ? "" : " Your token may not save: try times here, and copy the command."}
+        {mayNotSave ? " Your token may not save: try times here, and copy the command." : ""}
       </span>
       <CopyAs {...commands} />
       {error === null ? null : (
