@@ -64,7 +64,7 @@ export function assemble(
   replaced: Partial<WorkerParts> = {},
 ): Assembled<SQSEvent, SQSBatchResponse> {
   const metrics = metricsFrom(env, "worker");
-  const parts = { ...partsFrom(env, replaced), ...replaced };
+  const parts = partsFrom(env, replaced);
   const { clock, log, sql, queue, events, own } = parts;
   const { notify, bus } = lifecycleFrom(env);
   const queues = { sqs: queue.sqs, ownUrls: Object.values(queue.urls), clock };
@@ -102,7 +102,7 @@ export function assemble(
   };
 }
 
-/** Makes the parts that are not given, from the environment. */
+/** The given parts, and the others made from the environment. */
 function partsFrom(env: Environment, given: Partial<WorkerParts>): WorkerParts {
   const { log = logFrom(env, "worker") } = given;
   // The ledger retries and counts attempts, so the SDK must not retry.
@@ -137,6 +137,7 @@ function partsFrom(env: Environment, given: Partial<WorkerParts>): WorkerParts {
       webhookFunction(lambda, required(env, "WEBHOOK_FUNCTION"))(request, signal),
     random: Math.random,
     around: (deliver) => deliver,
+    ...given,
   };
 }
 

@@ -1,21 +1,12 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { assemble } from "../../functions/stack.ts";
-import { type StackWorld, stackIdOf, stackWorld } from "./stack-world.ts";
+import { type StackWorld, stackIdOf } from "./stack-world.ts";
+import { withStackWorld } from "./with-stack-world.ts";
 
 let world: StackWorld;
-beforeAll(async () => {
-  world = await stackWorld();
-});
-afterAll(() => world.stop());
-
 let key: string;
-let count = 0;
-beforeEach(() => {
-  count += 1;
-  key = `poll:${count}`;
-  world.instead = undefined;
-  world.requests.length = 0;
-  world.pauses = 0;
+withStackWorld((opened) => {
+  ({ world, key } = opened);
 });
 
 const hourly = (more: object = {}) => ({
@@ -28,7 +19,7 @@ const asked = (more: object = {}) => ({
   RequestType: "Create",
   ResponseURL: world.responseUrl,
   StackId: stackIdOf("Shop"),
-  RequestId: `alone-${count}`,
+  RequestId: `alone-${key}`,
   LogicalResourceId: "Hourly",
   ResourceProperties: hourly(),
   ...more,
@@ -105,7 +96,7 @@ test("an error that nobody expected is answered too, without its text", async ()
   await handler(asked(), { awsRequestId: "1", getRemainingTimeInMillis: () => 240_000 });
   expect(world.answers.at(-1)).toMatchObject({
     Status: "FAILED",
-    Reason: `The function that keeps schedules of stacks failed; its log names the reason under request alone-${count}.`,
+    Reason: `The function that keeps schedules of stacks failed; its log names the reason under request alone-${key}.`,
   });
   await close();
 });
@@ -114,7 +105,7 @@ test.each([{ RequestType: "Sing" }, { ResourceProperties: "none" }, { StackId: "
   "an event with %j is answered with a failure",
   async (more) => {
     await world.run(asked(more));
-    expect(world.answers.at(-1)).toMatchObject({ Status: "FAILED", RequestId: `alone-${count}` });
+    expect(world.answers.at(-1)).toMatchObject({ Status: "FAILED", RequestId: `alone-${key}` });
   },
 );
 

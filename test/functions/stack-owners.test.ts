@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { tagShape } from "../../lib/schedule/shape/schedule-key.ts";
 import { isOwnedBy, otherOwner, tagsOf } from "../../lib/stack/owner-tags.ts";
-import { type StackWorld, stackWorld } from "./stack-world.ts";
+import type { StackWorld } from "./stack-world.ts";
+import { withStackWorld } from "./with-stack-world.ts";
 
 let world: StackWorld;
-beforeAll(async () => {
-  world = await stackWorld();
-});
-afterAll(() => world.stop());
-
 let key: string;
-let count = 0;
-beforeEach(() => {
-  count += 1;
-  key = `mail:${count}`;
+withStackWorld((opened) => {
+  ({ world, key } = opened);
 });
 
 const daily = (more: object = {}) => ({

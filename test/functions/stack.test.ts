@@ -1,26 +1,17 @@
 import { readFileSync } from "node:fs";
 import { App, Stack } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { Schedule } from "../../infra/schedule/schedule.ts";
-import { type StackWorld, stackWorld } from "./stack-world.ts";
+import type { StackWorld } from "./stack-world.ts";
+import { withStackWorld } from "./with-stack-world.ts";
 
 let world: StackWorld;
-beforeAll(async () => {
-  world = await stackWorld();
-});
-afterAll(() => world.stop());
-
-/** Each test has a key of its own. */
 let key: string;
-let count = 0;
-beforeEach(() => {
-  count += 1;
-  key = `report:${count}`;
-  world.requests.length = 0;
-  world.instead = undefined;
+withStackWorld((opened) => {
+  ({ world, key } = opened);
 });
 
 const weekly = (more: object = {}) => ({

@@ -1,28 +1,14 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { type Beside, beside } from "./beside.ts";
-import { type Agent, type OwnAgents, ownAgents } from "./own-agent.ts";
+import { expect, test } from "vitest";
+import type { Beside } from "./beside.ts";
+import type { Agent, OwnAgents } from "./own-agent.ts";
+import { hourly, withWritingAgent } from "./with-writing-agent.ts";
 
 let agents: OwnAgents;
 let agent: Agent;
 let person: Beside;
 
-beforeAll(async () => {
-  agents = await ownAgents();
-  agent = await agents.agent({ args: ["--write"] });
-  person = beside(agents.cli);
-});
-
-afterAll(() => agents.stop());
-
-const hourly = { when: "every 1h", target: { queue: "demo" }, group: "g", tags: ["t"] };
-
-beforeEach(async () => {
-  await person.send("PUT", "/v1/schedules/a", { ...hourly, payload: { n: 1 } });
-});
-
-afterEach(async () => {
-  agent.passTime(0);
-  for (const key of ["a", "b", "new"]) await person.send("DELETE", `/v1/schedules/${key}`);
+withWritingAgent((opened) => {
+  ({ agents, agent, person } = opened);
 });
 
 const schedule = (key = "a") => person.schedule(key);

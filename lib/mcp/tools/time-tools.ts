@@ -5,6 +5,12 @@ import { counted, toldPage } from "../answer.ts";
 import { instant, key, owners, paging } from "../arguments.ts";
 import { readTool, type Tool } from "../tool.ts";
 
+/** The arguments of tools that list coming runs. */
+const runs = {
+  n: z.int().min(1).max(50).default(10).describe("How many runs."),
+  from: instant.optional().describe("Runs after this instant; default: now."),
+};
+
 const explain = readTool({
   name: "explain_run",
   title: "Explain a run",
@@ -31,8 +37,7 @@ const nextRuns = readTool({
   description: "Lists when a schedule runs next, in its zone and in UTC, and which of these runs are held.",
   input: z.strictObject({
     key,
-    n: z.int().min(1).max(50).default(10).describe("How many runs."),
-    from: instant.optional().describe("Runs after this instant; default: now."),
+    ...runs,
   }),
   run: async ({ key: asked, n, from }, { client, signal, instantOf }) => {
     const coming = await client.schedules.next(asked, { n, from: instantOf(from, "from") }, { signal });
@@ -58,8 +63,7 @@ const previewSchedule = readTool({
     calendar: z.looseObject({ name: z.string() }).optional().describe("{ name, on: skip, next or previous }"),
     spread: z.string().optional().describe("A duration such as 10m."),
     slot: z.string().optional().describe("A duration such as 5m."),
-    n: z.int().min(1).max(50).default(10).describe("How many runs."),
-    from: instant.optional().describe("Runs after this instant; default: now."),
+    ...runs,
   }),
   run: async ({ startsAt, endsAt, from, ...given }, { client, signal, instantOf }) => {
     const body = {

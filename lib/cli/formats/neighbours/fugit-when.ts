@@ -1,3 +1,4 @@
+import { nicknames as ownNicknames } from "../../../cadence/when/parse-cron.ts";
 import type { Parts } from "../parts.ts";
 import { fugitFields, translateField } from "./fugit-field.ts";
 import { fugitWords } from "./fugit-words.ts";
@@ -8,16 +9,8 @@ export interface FugitWhen extends Pick<Parts, "differences" | "faults"> {
   zone: string | null;
 }
 
-const nicknames: ReadonlyMap<string, string> = new Map([
-  ["@yearly", "0 0 1 1 *"],
-  ["@annually", "0 0 1 1 *"],
-  ["@monthly", "0 0 1 * *"],
-  ["@weekly", "0 0 * * 0"],
-  ["@daily", "0 0 * * *"],
-  ["@midnight", "0 0 * * *"],
-  ["@noon", "0 12 * * *"],
-  ["@hourly", "0 * * * *"],
-]);
+/** fugit has one more than Carillon. */
+const nicknames: ReadonlyMap<string, string> = new Map([...ownNicknames, ["@noon", "0 12 * * *"]]);
 
 /**
  * Reads a time as the Ruby library fugit does, which Sidekiq-cron, sidekiq-scheduler and

@@ -1,3 +1,4 @@
+import { nicknames } from "../../../cadence/when/parse-cron.ts";
 import type { StructuredCalendar, TemporalRange, WrittenCalendar } from "./temporal-shapes.ts";
 
 /** A calendar of Temporal as cron, or why it has no equal. */
@@ -41,16 +42,6 @@ export function writtenWhen(calendar: WrittenCalendar): CalendarWhen {
     dayOfWeek: withNumbers(written(dayOfWeek, "*"), weekdayNames, 2).replace(/(^|,)(\d)\/(?=\d)/g, "$1$2-7/"),
   });
 }
-
-const nicknames: ReadonlyMap<string, string> = new Map([
-  ["@yearly", "0 0 1 1 *"],
-  ["@annually", "0 0 1 1 *"],
-  ["@monthly", "0 0 1 * *"],
-  ["@weekly", "0 0 * * 0"],
-  ["@daily", "0 0 * * *"],
-  ["@midnight", "0 0 * * *"],
-  ["@hourly", "0 * * * *"],
-]);
 
 /** Cron of Temporal: five fields, a sixth is the year, and of seven the first is the second. */
 export function temporalCron(text: string): CalendarWhen {

@@ -1,10 +1,9 @@
-import { Link } from "@tanstack/react-router";
 import type { Outage, Problems, Stats } from "../../../client/stats.ts";
 import { relativeText } from "../../data/amounts.ts";
 import { isAfterOutage, punctualText } from "../../data/text/lateness-text.ts";
-import { useMay } from "../../data/token-query.ts";
 import { type Seen, useIsOld } from "../../hooks/use-is-old.ts";
 import { Freshness } from "../../parts/freshness.tsx";
+import { NewScheduleLink } from "../../parts/new-schedule-link.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 
 const looks: Readonly<Record<Problems["verdict"], string>> = {
@@ -35,7 +34,6 @@ export function VerdictLine({
   seen,
   everyMs,
 }: VerdictLineProps) {
-  const mayMake = useMay("createSchedule");
   const isOld = useIsOld(seen, everyMs);
   // How it is now is not known while the answer is old, or could not be asked for again.
   const isUnknown = isOld || seen.failureReason !== null;
@@ -71,11 +69,7 @@ export function VerdictLine({
       </p>
       <span className="verdict-actions">
         <Freshness of={seen} everyMs={everyMs} />
-        {mayMake ? (
-          <Link to="/new" className="button">
-            New schedule
-          </Link>
-        ) : null}
+        <NewScheduleLink />
       </span>
     </div>
   );

@@ -8,6 +8,7 @@ import { useListRefresh } from "../../hooks/list-refresh.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { ListFreshness } from "../../parts/list-freshness.tsx";
+import { NewScheduleLink } from "../../parts/new-schedule-link.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
 import { ScheduleExport } from "./schedule-export.tsx";
 import { ScheduleFilters } from "./schedule-filters.tsx";
@@ -39,7 +40,6 @@ export function Schedules() {
   });
   const mayChange = useMay("pauseManySchedules");
   const selection = useKeySelection(schedules.map(({ key }) => key));
-  const mayMake = useMay("createSchedule");
   const change = (changed: Partial<ScheduleSearch>) =>
     void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
   return (
@@ -55,11 +55,7 @@ export function Schedules() {
         )}
         <span className="actions">
           <ScheduleExport filter={filter} />
-          {mayMake ? (
-            <Link to="/new" className="button">
-              New schedule
-            </Link>
-          ) : null}
+          <NewScheduleLink />
         </span>
       </header>
       <ScheduleFilters search={search} onChange={change} />
