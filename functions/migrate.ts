@@ -11,6 +11,7 @@ import { connectAsOwner, secretText } from "../lib/db/migrate/connect-as-owner.t
 import { functionLogins } from "../lib/db/migrate/function-logins.ts";
 import { type MigrateLimits, migrateOnce } from "../lib/db/migrate/migrate.ts";
 import { migrationsDirectory, readMigrations } from "../lib/db/migrate/migration.ts";
+import { refuseTestClock } from "../lib/db/migrate/refuse-test-clock.ts";
 import { ensureAdminToken } from "../lib/token/token.ts";
 import { isUnused } from "../lib/token/unused-database.ts";
 
@@ -79,6 +80,7 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
   const bringUpToDate = async (event: Change, begunAt: string, invocation: Invocation) => {
     const sql = await open();
     try {
+      await refuseTestClock(sql);
       const run = await migrateOnce(
         { sql, log, clock: systemClock },
         await readMigrations(directory),

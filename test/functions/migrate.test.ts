@@ -10,6 +10,7 @@ import { functionRoles } from "../../lib/db/migrate/iam-logins.ts";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
 import { findToken } from "../../lib/token/token.ts";
 import { type PostgresServer, startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
+import { databaseClock } from "../../lib/tools/testing/virtual-clock.ts";
 import { watchPreparedNames } from "../support/prepared-names.ts";
 import { runNode } from "../support/run-node.ts";
 import { schemaDump } from "../support/schema-dump.ts";
@@ -186,6 +187,12 @@ test("The migration gives another database its first token, unless that database
   await sql`delete from carillon.tokens`;
   await invoke(moved, secrets);
   expect(await findToken(sql, "the-first-token")).toBeNull();
+});
+
+test("The migration refuses a database of the test kit, whose clock stands still", async () => {
+  await invoke(create("first"), { first: "the-first-token" });
+  await databaseClock(sql, "2027-03-28T00:00:00Z");
+  await expect(invoke(update("first", "first"))).rejects.toThrow("made by the test kit");
 });
 
 test("Deleting the migration's resource from the stack changes nothing in the database", async () => {

@@ -62,6 +62,15 @@ describe("the local API", () => {
     }
   });
 
+  test("the local API answers 404 for a test clock, and says how a stack gets one", async () => {
+    server = await serve(async () => ({ statusCode: 200 }));
+    const response = await fetch(`${server.url}/test/clock`, { method: "POST" });
+    expect([response.status, await response.text()]).toEqual([
+      404,
+      expect.stringContaining("CARILLON_TEST_CLOCK"),
+    ]);
+  });
+
   test("the local API names the port that is taken", async () => {
     server = await serve(async () => ({ statusCode: 200 }));
     await expect(serve(async () => ({ statusCode: 200 }), server.port)).rejects.toMatchObject({

@@ -3,6 +3,7 @@ import { LambdaClient } from "@aws-sdk/client-lambda";
 import type { Clock } from "../../clock.ts";
 import type { SendWebhook } from "../../target/webhook-target.ts";
 import { webhookHeaders } from "../../webhook/webhook-headers.ts";
+import type { WebhookAnswer, WebhookRequest } from "../../webhook/webhook-request.ts";
 import type { MemoryQueue } from "./memory-queue.ts";
 import type { Delivery, Envelope, Notice } from "./shapes.ts";
 
@@ -17,13 +18,21 @@ export interface Captured {
 /** Waits as long as the test says that the target of a schedule takes. */
 export type TakeTime = (key: string) => Promise<void>;
 
+export interface CapturedParts {
+  clock: Clock;
+  queue: MemoryQueue;
+  takeTime: TakeTime;
+  /** Sends a webhook for real; undefined where its address is not one that this is allowed for. */
+  send: ((request: WebhookRequest) => Promise<WebhookAnswer> | undefined) | undefined;
+}
+
 const account = { region: "us-east-1", credentials: { accessKeyId: "test", secretAccessKey: "test" } };
 
 /**
  * Replaces the network behind the targets: the clients are the real ones, and are answered before
  * they would use it. Everything that they would have sent is kept.
  */
-export function captured(clock: Clock, queue: MemoryQueue, takeTime: TakeTime): Captured {
+export function captured({ clock, queue, takeTime, send }: CapturedParts): Captured {
   const deliveries: Delivery[] = [];
   const notices: Notice[] = [];
   const keep = (to: Delivery["to"], target: string, body: string, more: Partial<Delivery> = {}): Envelope => {
@@ -75,7 +84,8 @@ export function captured(clock: Clock, queue: MemoryQueue, takeTime: TakeTime): 
     });
     const { schedulekey } = keep("webhook", request.url, request.body, { headers });
     await takeTime(schedulekey);
-    return { kind: "answered", status: 200, retryAfterMs: null, excerpt: "" };
+    const answer = await send?.(request);
+    return answer ?? { kind: "answered", status: 200, retryAfterMs: null, excerpt: "" };
   };
   return { deliveries, notices, events, lambda, sendWebhook };
 }

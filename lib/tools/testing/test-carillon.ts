@@ -31,6 +31,20 @@ export interface TestCarillonOptions {
   pace?: "leaps" | "minutes";
   /** `text` writes each line of Carillon's log to the console. */
   log?: "silent" | "text";
+  /** The admin token of the API; by default `test-kit`. */
+  token?: string;
+  /**
+   * Private addresses as `host:port`, separated by commas. Webhooks to them are sent for real, and
+   * their answers count. By default nothing is sent.
+   */
+  webhookAllow?: string;
+}
+
+/** The options with which a client reaches the API: `new Carillon(connection)`. */
+export interface Connection {
+  url: string;
+  token: string;
+  fetch: typeof globalThis.fetch;
 }
 
 /** A database for one Carillon, which is given back when it is stopped. */
@@ -39,6 +53,7 @@ export interface OwnDatabase {
   giveBack(): unknown;
 }
 
+const defaultToken = "test-kit";
 const defaultNow = "2027-01-01T00:00:00Z";
 
 /**
@@ -78,6 +93,8 @@ export class TestCarillon implements AsyncDisposable {
       start,
       handlers: options.handlers ?? [],
       log: options.log === "text" ? textLog("test", () => world.clock.now()) : silentLog,
+      token: options.token ?? defaultToken,
+      webhookAllow: options.webhookAllow,
       takesMs: (key) => faults.takesMs(key),
       around: (deliver, { clock, sql }) => faults.around(deliver, clock, () => cutConnections(sql)),
       edited: () => ledger.read(world.clock.now()),
@@ -94,6 +111,11 @@ export class TestCarillon implements AsyncDisposable {
   /** The client of the API, for everything that has no method here. */
   get client(): Carillon {
     return this.#world.client;
+  }
+
+  /** For code under test that makes a client of its own. Nothing listens at the URL: `fetch` leads there. */
+  get connection(): Connection {
+    return this.#world.connection;
   }
 
   now(): Date {
@@ -167,7 +189,10 @@ export class TestCarillon implements AsyncDisposable {
   /** The next attempts of this schedule's jobs fail, without reaching their target. */
   failNext(
     key: string,
-    { error = "Error: a test wanted it", times = 1 }: { error?: string; times?: number } = {},
+    {
+      error = "Error: a test wanted it",
+      times = 1,
+    }: { error?: string | undefined; times?: number | undefined } = {},
   ): void {
     this.#faults.failNext({ key, error, times });
   }

@@ -3,6 +3,7 @@ import { assemble as assembleWorker } from "../../../functions/worker.ts";
 import { Carillon } from "../../client/main.ts";
 import { acceptanceOf } from "../../command/acceptance.ts";
 import { allowedTargetsFrom } from "../../command/allowed-targets.ts";
+import type { Environment } from "../../config/environment.ts";
 import { targetWindow } from "../../config/function-limits.ts";
 import { connect, type Sql } from "../../db/connect.ts";
 import type { Line } from "../../db/line.ts";
@@ -12,8 +13,10 @@ import type { Deliver } from "../../target/delivery.ts";
 import type { TickDeps, TickSettings } from "../../tick/run.ts";
 import { tickDefaults } from "../../tick/tick.ts";
 import { ensureAdminToken } from "../../token/token.ts";
+import { reachFrom } from "../../webhook/reach.ts";
 import { localRegion } from "../local/local-account.ts";
 import { Activity } from "./activity.ts";
+import { allowedWebhooks } from "./allowed-webhooks.ts";
 import { apiFetch, apiUrl } from "./api-fetch.ts";
 import { type Captured, captured, type TakeTime } from "./deliveries.ts";
 import { Invocations, workerClock } from "./invocations.ts";
@@ -28,6 +31,7 @@ export interface World {
   captured: Captured;
   activity: Activity;
   client: Carillon;
+  connection: { url: string; token: string; fetch: typeof globalThis.fetch };
   invocations: Invocations;
   tick: { deps: TickDeps; settings: TickSettings };
   /** Set by whatever may have changed when a tick is needed next. */
@@ -40,6 +44,10 @@ export interface WorldParts {
   start: Date;
   handlers: readonly JobHandler[];
   log: Log;
+  /** The admin token. */
+  token: string;
+  /** The private addresses that webhooks reach for real. */
+  webhookAllow: string | undefined;
   /** How long the target of a schedule takes, on the virtual clock. */
   takesMs: (key: string) => number;
   /** Comes between the workers and their targets. */
@@ -48,14 +56,13 @@ export interface WorldParts {
   edited: () => Promise<void>;
 }
 
-const token = "test-kit";
-const env = { AWS_REGION: localRegion, CARILLON_LOG: "text" };
 const concurrency = { fast: 10, slow: 20 };
 /** One for each worker that may hold a transaction, and some for the others. */
 const connectionsMax = concurrency.slow + 4;
 
 export async function makeWorld(parts: WorldParts): Promise<World> {
-  const { log } = parts;
+  const { log, token, webhookAllow } = parts;
+  const env = { AWS_REGION: localRegion, CARILLON_LOG: "text", CARILLON_WEBHOOK_ALLOW: webhookAllow };
   const activity = new Activity();
   const sql = countedSql(parts.databaseUrl, activity);
   const clock = await databaseClock(sql, parts.start);
@@ -68,7 +75,8 @@ export async function makeWorld(parts: WorldParts): Promise<World> {
     const ms = parts.takesMs(key);
     if (ms > 0) await forWorkers.sleep(ms);
   };
-  const targets = captured(clock, queue, takeTime);
+  const send = webhookAllow === undefined ? undefined : allowedWebhooks(reachFrom(env), activity, log);
+  const targets = captured({ clock, queue, takeTime, send });
   const own = {
     handlers: parts.handlers.map((each) => counted(each, activity, takeTime)),
     handlersFault: undefined,
@@ -76,20 +84,19 @@ export async function makeWorld(parts: WorldParts): Promise<World> {
 
   const api = assembleApi(env, { clock, log, sql, queue, own });
   const callApi = apiFetch(api, clock);
-  const client = new Carillon({
+  const connection = {
     url: apiUrl,
     token,
-    // A retry would wait in real time.
-    retries: 0,
-    fetch: async (input, init) => {
-      const answer = await activity.during(() => callApi(input, init));
-      if (init?.method === "GET") return answer;
+    fetch: async (...[input, init]: Parameters<typeof globalThis.fetch>) => {
+      const request = new Request(input, init);
+      const answer = await activity.during(() => callApi(request));
+      if (request.method === "GET") return answer;
       world.isStirred = true;
       await parts.edited();
       return answer;
     },
-  });
-  const worker = (workerEnv: Record<string, string>) =>
+  };
+  const worker = (workerEnv: Environment) =>
     assembleWorker(workerEnv, {
       clock: forWorkers,
       log,
@@ -114,7 +121,9 @@ export async function makeWorld(parts: WorldParts): Promise<World> {
     queue,
     captured: targets,
     activity,
-    client,
+    // A retry would wait in real time.
+    client: new Carillon({ ...connection, retries: 0 }),
+    connection,
     invocations: new Invocations({ clock, queue, activity, log, workers, concurrency }),
     tick: {
       deps: {

@@ -1,5 +1,8 @@
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
+import { Problem } from "../../../api/request/problem.ts";
+import { problemAnswer } from "../../../api/request/problem-answer.ts";
 import type { Clock } from "../../../clock.ts";
 import { isApiPath } from "../../../config/api-paths.ts";
 import { errorText } from "../../../log/error-text.ts";
@@ -18,27 +21,48 @@ export interface HttpParts {
   log: Log;
 }
 
-const bodyBytesMax = 10 * 1024 * 1024;
+export const bodyBytesMax = 10 * 1024 * 1024;
 
 /** An HTTP API of API Gateway with the routes of the deployed one. */
 export function startHttp(parts: HttpParts): Promise<LoopbackServer> {
+  return listenWith(parts.port, parts.log, (request) => answerTo(request, parts));
+}
+
+/** Sends what `answerTo` makes of each request. */
+export function listenWith(
+  port: number,
+  log: Log,
+  answerTo: (request: IncomingMessage) => Promise<HttpAnswer>,
+): Promise<LoopbackServer> {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const { status, headers, body } = await answerTo(request, parts).catch((error: unknown) => {
-      parts.log.error("local.request-failed", { error: errorText(error) });
+    const { status, headers, body } = await answerTo(request).catch((error: unknown) => {
+      log.error("local.request-failed", { error: errorText(error) });
       return internalError();
     });
     const hasBody = status !== 204 && status !== 304;
     response.writeHead(status, hasBody ? { ...headers, "content-length": body.length } : headers);
     response.end(hasBody && request.method !== "HEAD" ? body : undefined);
   };
-  return listenOnLoopback(parts.port, (request, response) => void answer(request, response));
+  return listenOnLoopback(port, (request, response) => void answer(request, response));
 }
 
 async function answerTo(request: IncomingMessage, { api, page, clock }: HttpParts): Promise<HttpAnswer> {
   const receivedAt = clock.now();
   const body = await readBody(request, bodyBytesMax);
   if (body === undefined) return gatewayAnswer(413, '{"message":"Request Entity Too Large"}');
-  const event = httpEvent({
+  const event = eventOf(request, body, receivedAt);
+  if (event === null) return gatewayAnswer(400, '{"message":"Bad Request"}');
+  if (event.rawPath.startsWith(testPaths)) return httpAnswer(noTestClock());
+  return httpAnswer(await (isApiPath(event.rawPath) ? api : page).invoke(event));
+}
+
+/** The event of a request; null when the gateway answers 400 itself. */
+export function eventOf(
+  request: IncomingMessage,
+  body: Buffer,
+  receivedAt: Date,
+): APIGatewayProxyEventV2 | null {
+  return httpEvent({
     method: request.method ?? "GET",
     target: request.url ?? "/",
     httpVersion: request.httpVersion,
@@ -47,6 +71,13 @@ async function answerTo(request: IncomingMessage, { api, page, clock }: HttpPart
     sourceIp: request.socket.remoteAddress ?? "127.0.0.1",
     receivedAt,
   });
-  if (event === null) return gatewayAnswer(400, '{"message":"Bad Request"}');
-  return httpAnswer(await (isApiPath(event.rawPath) ? api : page).invoke(event));
+}
+
+/** Paths of a stack with a test clock. The page has none that begins so. */
+export const testPaths = "/test/";
+
+function noTestClock(): unknown {
+  const detail =
+    "This stack runs on real time. One that is started with CARILLON_TEST_CLOCK set to an instant has a clock that tests move.";
+  return problemAnswer(new Problem("missing", detail), randomUUID());
 }
