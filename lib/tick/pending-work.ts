@@ -1,6 +1,7 @@
 import type postgres from "postgres";
 import { canaryKeys } from "../canary/canaries.ts";
 import type { Sql, Tx } from "../db/connect.ts";
+import { keptPlan } from "../db/statement.ts";
 import { keptHours } from "../idempotency/kept-requests.ts";
 import { refusedKeptDays } from "../inbox/refusals.ts";
 import { rememberedDays } from "../ingest/understand.ts";
@@ -81,7 +82,7 @@ export async function pendingAfterFiring(
   sql: Sql,
   { retentionDays, zoneData, notify, canary }: TickSettings,
 ): Promise<After> {
-  const [found] = await sql<(DueWork & Pick<After, "now">)[]>`
+  const [found] = await keptPlan(sql<(DueWork & Pick<After, "now">)[]>`
     with clock as materialized (select carillon.clock() as now)
     select ${now(sql)} as now,
       ${atOnceIf(sql, sql`exists (select from carillon.lifecycle where events <> ${[...notify]}::text[])`)} as setting,
@@ -113,7 +114,7 @@ export async function pendingAfterFiring(
       (select min(created_at) + make_interval(hours => ${keptHours}) from carillon.idempotency) as answers,
       ${atOnceIf(sql, sql`exists (select from carillon.calendars where replan_after is not null)`)} as calendars,
       ${atOnceIf(sql, zones(sql, zoneData))} as zones,
-      ${firstForgottenAt(sql)} as aside`;
+      ${firstForgottenAt(sql)} as aside`);
   const { now: at, ...due } = answered(found);
   return { due, now: at };
 }
