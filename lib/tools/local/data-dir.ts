@@ -11,6 +11,8 @@ export interface DataDir {
   tokenFile: string;
   /** The file with the address of the API, for the CLI. */
   urlFile: string;
+  /** The file with the ports that `carillon dev` took the last time. */
+  portsFile: string;
   release(): void;
 }
 
@@ -30,6 +32,7 @@ export function openDataDir(directory: string): DataDir {
     events: path.join(directory, "events"),
     tokenFile: path.join(directory, "token"),
     urlFile: path.join(directory, "url"),
+    portsFile: path.join(directory, "ports"),
     release: lock(directory),
   };
 }
@@ -47,11 +50,18 @@ function lock(directory: string): () => void {
     if (!isBusy(cause))
       throw new Error(`The data directory ${directory} cannot be used: ${String(cause)}`, { cause });
     const remedy = "Stop it first, or name another directory in CARILLON_DATA_DIR";
-    throw new DataDirInUse(`Another Carillon is running on the data directory ${directory}. ${remedy}.`, {
-      cause,
-    });
+    throw new DataDirInUse(
+      `Another Carillon is running on the data directory ${directory}${addressIn(directory)}. ${remedy}.`,
+      { cause },
+    );
   }
   return () => db.close();
+}
+
+/** The address that the running one left; empty where it has not left one yet. */
+function addressIn(directory: string): string {
+  const file = path.join(directory, "url");
+  return existsSync(file) ? `, at ${readFileSync(file, "utf8").trim()}` : "";
 }
 
 const sqliteBusy = 5;

@@ -33,6 +33,10 @@ export interface LocalSettings {
   pageName: string;
   /** A Lambda emulator for the functions that `lambda` targets name. */
   lambdaUrl: string | undefined;
+  /** The form of the functions' logs, as `CARILLON_LOG` names it. */
+  functionLog: "text" | "json" | "brief";
+  /** What allows webhooks to a private address, for the refusal of one. */
+  webhookAdvice: string | undefined;
 }
 
 const portBounds = { min: 0, max: 65_535 };
@@ -61,6 +65,8 @@ export function readSettings(env: Environment): LocalSettings {
     handlersFile: absolute(given(env, "CARILLON_HANDLERS")),
     pageName: readPageName(given(env, "CARILLON_PAGE_NAME") ?? "local"),
     lambdaUrl: readLambdaUrl(given(env, "CARILLON_LAMBDA_URL")),
+    functionLog: "text",
+    webhookAdvice: undefined,
   };
 }
 
