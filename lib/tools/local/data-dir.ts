@@ -19,8 +19,11 @@ export interface DataDir {
 /** Another process has locked the directory. */
 export class DataDirInUse extends Error {}
 
-/** Locks the directory for this process until it is released, or the process ends in any way. */
-export function openDataDir(directory: string): DataDir {
+/**
+ * Locks the directory for this process until it is released, or the process ends in any way.
+ * `setBy`: the option or variable that names another directory.
+ */
+export function openDataDir(directory: string, setBy = "CARILLON_DATA_DIR"): DataDir {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   } catch (cause) {
@@ -33,7 +36,7 @@ export function openDataDir(directory: string): DataDir {
     tokenFile: path.join(directory, "token"),
     urlFile: path.join(directory, "url"),
     portsFile: path.join(directory, "ports"),
-    release: lock(directory),
+    release: lock(directory, setBy),
   };
 }
 
@@ -41,7 +44,7 @@ export function openDataDir(directory: string): DataDir {
  * A lock of the operating system, which Node can use only through SQLite. Unlike a file with a
  * process id it is never left behind.
  */
-function lock(directory: string): () => void {
+function lock(directory: string, setBy: string): () => void {
   const db = new DatabaseSync(path.join(directory, "lock"));
   try {
     db.exec("pragma busy_timeout = 0; begin exclusive");
@@ -49,7 +52,7 @@ function lock(directory: string): () => void {
     db.close();
     if (!isBusy(cause))
       throw new Error(`The data directory ${directory} cannot be used: ${String(cause)}`, { cause });
-    const remedy = "Stop it first, or name another directory in CARILLON_DATA_DIR";
+    const remedy = `Stop it first, or set another directory with ${setBy}`;
     throw new DataDirInUse(
       `Another Carillon is running on the data directory ${directory}${addressIn(directory)}. ${remedy}.`,
       { cause },

@@ -8,7 +8,7 @@ const stopPatienceMs = 4_700;
 /** Waits for the signal or a broken stack, stops the stack, and returns the exit code. */
 export async function runUntil(
   stopSignal: Promise<void>,
-  stack: Stack,
+  stack: Pick<Stack, "broken" | "stop">,
   { clock, log }: { clock: Clock; log: Log },
 ): Promise<number> {
   const reason = await Promise.race([stack.broken, stopSignal]);
