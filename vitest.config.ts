@@ -27,6 +27,8 @@ const long = [
   "test/history/query-plans.test.ts",
   "test/api/idempotency-crash.test.ts",
   "test/local/start.test.ts",
+  "test/dev/dev.test.ts",
+  "test/dev/doctor.test.ts",
 ];
 
 /**

@@ -36,6 +36,7 @@ const order = [
   ["tools/testing"],
   ["mcp"],
   ["cli"],
+  ["tools/dev"],
   // Commands for developers of Carillon, which no part of it imports.
   ["tools/migration", "tools/prose"],
 ];

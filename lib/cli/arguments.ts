@@ -9,7 +9,7 @@ export interface Parsed {
 }
 
 /** Reads the arguments behind a command's name. */
-export function parseArguments(command: Command, args: readonly string[]): Parsed {
+export function parseArguments(command: Pick<Command, "name" | "options">, args: readonly string[]): Parsed {
   const options: Readonly<Record<string, OptionSpec>> = { ...everywhere, ...command.options };
   const values = new Map<string, string[]>();
   const words: string[] = [];
@@ -65,7 +65,11 @@ function take(
   return inline === undefined ? 1 : 0;
 }
 
-function unknown(arg: string, command: Command, options: Readonly<Record<string, OptionSpec>>): UsageFault {
+function unknown(
+  arg: string,
+  command: Pick<Command, "name">,
+  options: Readonly<Record<string, OptionSpec>>,
+): UsageFault {
   const near = nearest(arg.replace(/^-+/, "").replace(/=.*$/s, ""), Object.keys(options));
   const hint = near === undefined ? "" : ` Did you mean --${near}?`;
   return new UsageFault(`${command.name} has no option ${arg.replace(/=.*$/s, "")}.${hint}`);

@@ -25,11 +25,20 @@ export interface Streams {
   output: Writable;
 }
 
+/** Programs of other packages, in processes of their own. */
+export interface Programs {
+  /** Runs one at this terminal until it ends, and returns its exit code. */
+  run(file: string, args: readonly string[]): Promise<number>;
+  /** Runs one and returns what it printed. */
+  read(file: string, args: readonly string[]): Promise<{ code: number; out: string; err: string }>;
+}
+
 /** The context of a run of a command. */
 export interface Call<Name extends string = string> {
   words: readonly string[];
   given: Given<Name>;
-  client: Carillon;
+  /** Made at its first use, which needs an address and a token. */
+  readonly client: Carillon;
   out: Output;
   env: Readonly<Record<string, string | undefined>>;
   /** The version of the CLI. */
@@ -47,11 +56,18 @@ export interface Call<Name extends string = string> {
   confirm(question: string, isYes: boolean): Promise<void>;
   pause(ms: number): Promise<void>;
   streams(): Streams;
+  programs: Programs;
 }
 
-export type CommandGroup = "Schedules" | "Time" | "Jobs" | "Groups, calendars, limits" | "Operation";
+export type CommandGroup =
+  | "Local"
+  | "Schedules"
+  | "Time"
+  | "Jobs"
+  | "Groups, calendars, limits"
+  | "Operation";
 
-interface CommandText {
+export interface CommandText {
   name: string;
   /** Another name that people try first. */
   alias?: string;

@@ -26,6 +26,11 @@ export function apiUrl(url: string | undefined, env: Environment): string {
   return kept ?? `http://127.0.0.1:${port ?? "8787"}`;
 }
 
+/** Whether a local stack has run in this folder, or is named by its port. */
+export function hasLocalApi(env: Environment): boolean {
+  return filled(env["CARILLON_PORT"]) !== undefined || textIn(inDataDir(env, "url")) !== undefined;
+}
+
 function inDataDir(env: Environment, file: string): string {
   return path.resolve(filled(env["CARILLON_DATA_DIR"]) ?? ".carillon", file);
 }

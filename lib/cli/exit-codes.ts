@@ -15,6 +15,7 @@ import {
   NotConfirmed,
   NotOnTime,
   PartlyDone,
+  ProgramEnded,
   ServerFailed,
   UsageFault,
   WouldChange,
@@ -52,6 +53,7 @@ export const exitCodeWords: readonly (readonly [number, string])[] = [
 export function exitCodeOf(error: unknown): number {
   if (error instanceof PartlyDone) return exitCodeOf(error.cause);
   if (error instanceof UsageFault || error instanceof CarillonInputError) return exitCodes.usage;
+  if (error instanceof ProgramEnded) return error.code;
   if (error instanceof Interrupted) return exitCodes.interrupted;
   if (error instanceof WouldChange) return exitCodes.wouldChange;
   if (error instanceof NotOnTime) return exitCodes[error.verdict];

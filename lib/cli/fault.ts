@@ -34,6 +34,17 @@ export class NotOnTime extends Error {
   }
 }
 
+/** A program that a command ran has failed, and has said why; or checks did that were printed. */
+export class ProgramEnded extends Error {
+  override readonly name = "ProgramEnded";
+  readonly code: number;
+
+  constructor(code: number) {
+    super(`The program ended with ${code}.`);
+    this.code = code;
+  }
+}
+
 export class Missing extends Error {
   override readonly name = "Missing";
 }

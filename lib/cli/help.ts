@@ -4,6 +4,7 @@ import { exitCodeWords } from "./exit-codes.ts";
 import { commandsOf, questions, tasks } from "./tasks.ts";
 
 const groups: readonly CommandGroup[] = [
+  "Local",
   "Schedules",
   "Time",
   "Jobs",
@@ -82,7 +83,7 @@ explain takes a time that is cut to seconds for the run within that second.`;
 const scriptsText = `Results go to stdout, everything else to stderr. --json prints one value; for a list, one value a line.
 Commands that would change many items ask first: --yes confirms, and without a terminal it is needed.`;
 
-export function commandHelp(command: Command): string {
+export function commandHelp(command: Omit<Command, "run">): string {
   return [
     `${usageOf(command)}\n  ${command.summary}.`,
     ...(command.about === undefined ? [] : [command.about]),
@@ -106,7 +107,7 @@ function aboutOf({ about, multiple }: OptionSpec): string {
   return multiple === true && !about.includes("several") ? `${about}; may be given several times` : about;
 }
 
-export function usageOf({ name, usage }: Command): string {
+export function usageOf({ name, usage }: Pick<Command, "name" | "usage">): string {
   return `carillon ${name}${usage === "" ? "" : ` ${usage}`} [options]`;
 }
 

@@ -3,6 +3,7 @@ import "../config/node-version.ts";
 import { readFile } from "node:fs/promises";
 import packageJson from "../../package.json" with { type: "json" };
 import { pause } from "../client/request/backoff.ts";
+import { programs } from "./dev/programs.ts";
 import { UsageFault } from "./fault.ts";
 import { secretFile } from "./secret-file.ts";
 
@@ -31,6 +32,7 @@ process.exitCode = await run(process.argv.slice(2), {
   pause,
   read: readText,
   secretFile,
+  programs,
   streams: () => ({ input: process.stdin, output: process.stdout }),
   ask,
 });

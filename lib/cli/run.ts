@@ -1,10 +1,10 @@
-import { CarillonProblem, CarillonUnreachable } from "../client/main.ts";
+import { type Carillon, CarillonProblem, CarillonUnreachable } from "../client/main.ts";
 import { parseArguments } from "./arguments.ts";
-import type { Call, Command, Given, Streams } from "./command.ts";
+import type { Call, Command, Given, Programs, Streams } from "./command.ts";
 import { commandTable } from "./commands/command-table.ts";
 import { connect, isLoopback } from "./connection.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
-import { Interrupted, NotConfirmed, NotOnTime, UsageFault, WouldChange } from "./fault.ts";
+import { Interrupted, NotConfirmed, NotOnTime, ProgramEnded, UsageFault, WouldChange } from "./fault.ts";
 import { commandHelp, helpTopics, overview, reference, topicHelp, usageOf } from "./help.ts";
 import { nearest } from "./nearest.ts";
 import { Output, type Terminal } from "./output/output.ts";
@@ -24,6 +24,7 @@ export interface Surroundings {
   read(file: string): Promise<string>;
   secretFile(file: string): Promise<SecretFile>;
   streams(): Streams;
+  programs: Programs;
   /** The answer of a person; null without a terminal. */
   ask(question: string): Promise<string | null>;
 }
@@ -86,17 +87,22 @@ function callOf(words: readonly string[], given: Given<string>, around: Surround
   const colours = terminal.isTty && !given.flag("no-color") && (env["NO_COLOR"] ?? "") === "";
   const times = timesIn(given.text("timezone"), now);
   const out = new Output(terminal, { json: given.flag("json"), colours, times });
-  const client = connect({
-    url: given.text("url"),
-    tokenFile: given.text("token-file"),
-    env,
-    version: around.version,
-    note: (text) => out.note(text),
-  });
+  let client: Carillon | undefined;
+  const connected = () =>
+    connect({
+      url: given.text("url"),
+      tokenFile: given.text("token-file"),
+      env,
+      version: around.version,
+      note: (text) => out.note(text),
+    });
   return {
     words,
     given,
-    client,
+    get client() {
+      client ??= connected();
+      return client;
+    },
     out,
     env,
     version: around.version,
@@ -106,6 +112,7 @@ function callOf(words: readonly string[], given: Given<string>, around: Surround
     secretFile: around.secretFile,
     pause: (ms) => around.pause(ms, signal),
     streams: around.streams,
+    programs: around.programs,
     confirm: async (question, isYes) => {
       if (isYes) return;
       const answer = await around.ask(question);
@@ -125,13 +132,18 @@ function tell(
   { isJson, ...failed }: Failed & { isJson: boolean },
   { terminal, env }: Surroundings,
 ): void {
-  if (error instanceof Interrupted || error instanceof WouldChange || error instanceof NotOnTime) return;
+  if (isSaid(error)) return;
   if (isJson) {
     terminal.note(`${JSON.stringify(errorAsJson(error))}\n`);
     return;
   }
   const paint = painter(terminal.isTty && (env["NO_COLOR"] ?? "") === "");
   for (const line of errorLines(error, failed)) terminal.note(`${paint(printable(line), "red")}\n`);
+}
+
+/** Its output has said it already, or there is nothing to say. */
+function isSaid(error: unknown): boolean {
+  return [Interrupted, WouldChange, NotOnTime, ProgramEnded].some((each) => error instanceof each);
 }
 
 /** The command that failed, and its first argument. */

@@ -30,6 +30,7 @@ export const tasks: readonly Task[] = [
     title: "Stop runs, and go on",
     commands: ["pause", "resume", "holds", "cancel", "rm"],
   },
+  { topic: "local", title: "On your own machine", commands: ["dev", "doctor"] },
   { topic: "again", title: "Run again, or now", commands: ["retry", "fire", "backfill", "enqueue"] },
   {
     topic: "define",
@@ -45,6 +46,7 @@ export const tasks: readonly Task[] = [
 ];
 
 const topicOfGroup: Readonly<Record<CommandGroup, string>> = {
+  Local: "local",
   Schedules: "define",
   Time: "coming",
   Jobs: "again",

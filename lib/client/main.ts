@@ -90,6 +90,7 @@ export type {
   ResumeParams,
   Schedule,
   ScheduleBody,
+  ScheduleEntry,
   ScheduleFilter,
   SchedulePatch,
   ScheduleState,

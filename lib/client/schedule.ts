@@ -38,6 +38,11 @@ export interface KeyedScheduleBody extends ScheduleBody {
   key?: string | undefined;
 }
 
+/** A schedule of an app's own list: `carillon dev` applies it, and CDK deploys it. */
+export interface ScheduleEntry extends ScheduleBody {
+  key: string;
+}
+
 /** A merge patch (RFC 7396): fields that are left out stay, null restores the default. */
 export type SchedulePatch = { [Name in keyof ScheduleBody]?: MergePatch<ScheduleBody[Name]> | null };
 

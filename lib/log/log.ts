@@ -61,6 +61,21 @@ export function textLog(source: string, now: () => Date, write: Write = toStdout
   });
 }
 
+/** Events whose jobs are told elsewhere: `carillon dev` has a line for each job. */
+const toldOfJobs: ReadonlySet<string> = new Set(["job.dead", "job.failed"] satisfies LogEvent[]);
+
+/**
+ * Errors of Carillon, and all that handlers log: one line each, with the time of this machine's
+ * clock.
+ */
+export function briefLog(source: string, now: () => Date, write: Write = toStdout): HandlerLog {
+  return makeLog((level, event, fields) => {
+    if (sentences.has(event) && (level !== "error" || toldOfJobs.has(event))) return;
+    const who = sentences.has(event) ? source : "log";
+    write(`${now().toTimeString().slice(0, 8)}  ${who.padEnd(9)}  ${sentence(event, fields)}`);
+  });
+}
+
 /** Writes nothing. */
 export const silentLog: HandlerLog = makeLog(() => {});
 

@@ -9,10 +9,13 @@ export interface Reach {
   /** `host:port` as a parsed URL writes its host. These may be private and may use plain HTTP. */
   allowed: ReadonlySet<string>;
   denied: readonly Network[];
+  /** What allows a private `host:port` of a local stack: `carillon dev --webhooks`. */
+  advice?: string | undefined;
 }
 
 const allowVariable = "CARILLON_WEBHOOK_ALLOW";
 const denyVariable = "CARILLON_WEBHOOK_DENY";
+const adviceVariable = "CARILLON_WEBHOOK_ADVICE";
 
 export function reachFrom(env: Environment): Reach {
   const allowed = entries(env, allowVariable);
@@ -20,7 +23,16 @@ export function reachFrom(env: Environment): Reach {
     throw new Error(
       `The environment variable ${allowVariable} is set. It lets webhooks into private networks, is meant for a local stack, and may not be set in AWS: remove it.`,
     );
-  return { allowed: new Set(allowed.map(readAllowed)), denied: entries(env, denyVariable).map(readDenied) };
+  return {
+    allowed: new Set(allowed.map(readAllowed)),
+    denied: entries(env, denyVariable).map(readDenied),
+    advice: env[adviceVariable],
+  };
+}
+
+/** The refusal of an address, with what would allow it on this machine. */
+export function withAdvice(error: string, place: string, { advice }: Pick<Reach, "advice">): string {
+  return advice === undefined ? error : `${error} ${advice} ${place} allows it on this machine.`;
 }
 
 function entries(env: Environment, variable: string): string[] {

@@ -6,7 +6,7 @@ import { excerptOf } from "./excerpt.ts";
 import { exchange } from "./exchange.ts";
 import { failure } from "./failure.ts";
 import { forbids } from "./public-address.ts";
-import type { Reach } from "./reach.ts";
+import { type Reach, withAdvice } from "./reach.ts";
 import type { Resolve } from "./resolve.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { webhookHeaders } from "./webhook-headers.ts";
@@ -90,7 +90,7 @@ async function attempt(
       const reason = forbids(address, reach.denied);
       if (reason === null) continue;
       const error = `${target.host} points to ${address}, which is ${reason}: webhooks go only to public addresses.`;
-      return { kind: "refused", error };
+      return { kind: "refused", error: withAdvice(error, `${target.url.hostname}:${target.port}`, reach) };
     }
   }
   const body = Buffer.from(request.body);

@@ -1,6 +1,6 @@
 import { parseAddress } from "./address.ts";
 import { forbids } from "./public-address.ts";
-import type { Reach } from "./reach.ts";
+import { type Reach, withAdvice } from "./reach.ts";
 
 const lengthMax = 2_048;
 
@@ -32,7 +32,9 @@ export function readWebhookUrl(text: string, reach: Reach): ReadUrl {
   const isAddress = parseAddress(host) !== null;
   const allowed = reach.allowed.has(`${url.hostname}:${port}`);
   const error = allowed ? null : whyNot(url, { host, port, isAddress }, reach);
-  return error === null ? { ok: true, target: { url, host, port, isAddress, allowed } } : refused(error);
+  return error === null
+    ? { ok: true, target: { url, host, port, isAddress, allowed } }
+    : refused(withAdvice(error, `${url.hostname}:${port}`, reach));
 }
 
 function whyNot(

@@ -51,6 +51,7 @@ const files: Record<string, string> = {
   }),
   "manifests/nightly.yaml": 'kind: CronJob\nmetadata: {name: a}\nspec: {schedule: "0 3 * * *"}\n',
   "vercel.json": JSON.stringify({ crons: [{ path: "/api/daily", schedule: "0 9 * * *" }] }),
+  "node_modules/carillon-dev/package.json": '{"version":"0.0.0","bin":{"carillon-dev":"dev.js"}}',
   "schedules/daily.yaml": 'when: "0 9 * * *"\ntarget: { queue: orders }\n',
 };
 

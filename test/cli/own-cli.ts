@@ -114,6 +114,7 @@ async function runHere(
     pause: async () => {},
     read: async (file) => (file !== "-" && existsSync(file) ? readFileSync(file, "utf8") : input),
     secretFile,
+    programs: { run: async () => 0, read: async () => ({ code: 0, out: "", err: "" }) },
     streams: () => ({ input: Readable.from([]), output: new PassThrough() }),
     ask: async () => (await answered?.()) ?? answer ?? null,
   });

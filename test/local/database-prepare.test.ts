@@ -36,6 +36,8 @@ async function askedOnce(env: Record<string, string>): Promise<Watched> {
     eventsUrl: nowhere,
     lambdaUrl: nowhere,
     webhookAllow: undefined,
+    webhookAdvice: undefined,
+    functionLog: "text",
     corsOrigins: undefined,
     lifecycle,
     clock: systemClock,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { jsonLog } from "../../lib/log/log.ts";
+import { briefLog, jsonLog } from "../../lib/log/log.ts";
 
 const variable = "_X_AMZN_TRACE_ID";
 const before = process.env[variable];
@@ -30,4 +30,26 @@ describe("a line of the log", () => {
     "a line of the log has no trace with the header %s",
     (header) => expect(lineWith(header)).toEqual({ level: "info", event: "tick.done", jobs: 1 }),
   );
+});
+
+describe("a brief log", () => {
+  test("a brief log has the errors of Carillon and all that handlers log, without the jobs that have lines of their own", () => {
+    const lines: string[] = [];
+    const at = new Date("2026-11-28T09:05:07Z");
+    const log = briefLog(
+      "api",
+      () => at,
+      (line) => lines.push(line),
+    );
+    log.info("api.request", { method: "GET" });
+    log.warn("lifecycle.left", { error: "no bus" });
+    log.error("job.dead", { job: "j", attempt: 1, error: "no" });
+    log.error("api.failed", { method: "GET", path: "/v1/jobs", error: "no database" });
+    log.info("order sent", { order: 7 });
+    const time = at.toTimeString().slice(0, 8);
+    expect(lines).toEqual([
+      `${time}  api        GET /v1/jobs failed: no database`,
+      `${time}  log        order sent (order=7)`,
+    ]);
+  });
 });

@@ -3,7 +3,8 @@ import { readdirSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type StackProcess, startProcess } from "../local/local-stack.ts";
+import { checksIn } from "../../lib/cli/doctor/check.ts";
+import { type DevProcess, startDev } from "../dev/dev-process.ts";
 import { type InstalledApp, installedApp } from "../support/installed-app.ts";
 import { until } from "../support/until.ts";
 
@@ -21,6 +22,11 @@ export const handlers: readonly JobHandler[] = [
     },
   }),
 ];
+`;
+
+/** What `ScheduleEntry` of `carillon` describes; the package is not needed to run it. */
+const schedules = `
+export const schedules = [{ key: "later", when: "every 1h", target: { handler: "looks-twice" } }];
 `;
 
 const kitTest = `
@@ -54,17 +60,18 @@ const jobs = z.object({ items: z.array(z.object({ kind: z.string(), state: z.str
 // A start takes seconds, and many times as long on a busy machine.
 describe("carillon-dev, as an app has it that installs the package", { timeout: 120_000 }, () => {
   let app: InstalledApp;
-  let stack: StackProcess;
+  let stack: DevProcess;
 
   beforeAll(async () => {
     app = await installedApp("docs/local.md");
     app.write("handlers.ts", handlers);
+    app.write("schedules.ts", schedules);
     const program = app.at("node_modules", ".bin", "carillon-dev");
-    stack = await startProcess(app.at(".carillon"), { CARILLON_HANDLERS: app.at("handlers.ts") }, program);
+    stack = await startDev(app.at(), { args: ["--port=0"], program: [program] });
   }, 240_000);
 
   afterAll(async () => {
-    await stack.end("SIGTERM");
+    await stack.end();
     app.remove();
   });
 
@@ -84,7 +91,29 @@ describe("carillon-dev, as an app has it that installs the package", { timeout: 
       return ended.length === 2 ? ended : undefined;
     });
     expect(both.map(({ kind }) => kind).sort()).toEqual(["again", "cadence"]);
-    expect(stack.printed()).toContain('{"n":7}');
+    await stack.line(/log .*looked .*\{"n":7\}/);
+    await stack.line(/ succeeded {2}look .*handler looks-twice/);
+  });
+
+  test("the installed stack finds handlers and schedules of the app, and loads them again when they change", async () => {
+    expect(stack.printed()).toContain("handlers   looks-twice, from handlers.ts");
+    expect(stack.printed()).toContain("schedules  1 schedule: +later, from schedules.ts");
+    app.write("schedules.ts", schedules.replace("every 1h", "every 2h"));
+    await stack.line(/schedules +1 schedule: ~later$/);
+    app.write("handlers.ts", handlers.replace("looks-twice", "looks-again"));
+    await stack.line(/handlers +loaded again: looks-again$/);
+  });
+
+  test("the installed stack checks the app for carillon doctor", () => {
+    const printed = app.run(app.at("node_modules", ".bin", "carillon-dev"), "checks");
+    const states = checksIn(printed).map(({ name, state }) => [name, state]);
+    expect(states).toEqual([
+      ["postgres", "good"],
+      ["data", "good"],
+      ["ports", "none"],
+      ["handlers", "good"],
+      ["schedules", "good"],
+    ]);
   });
 
   test("the installed test kit runs under node:test, on virtual time", () => {

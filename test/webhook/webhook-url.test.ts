@@ -129,3 +129,16 @@ describe("the list of denied networks", () => {
       expect(() => reachFrom({ CARILLON_WEBHOOK_DENY: value })).toThrow("it takes networks like");
   });
 });
+
+describe("the advice of a local stack", () => {
+  test("a refused private address is told with what allows it on this machine, and an allowed one is not refused", () => {
+    const advised = { CARILLON_WEBHOOK_ADVICE: "carillon dev --webhooks" };
+    expect(readWebhookUrl("http://localhost:3000/in", reachFrom(advised))).toEqual({
+      ok: false,
+      error:
+        "A webhook's URL must start with https://. carillon dev --webhooks localhost:3000 allows it on this machine.",
+    });
+    const reach = reachFrom({ ...advised, CARILLON_WEBHOOK_ALLOW: "localhost:3000" });
+    expect(readWebhookUrl("http://localhost:3000/in", reach)).toMatchObject({ ok: true });
+  });
+});

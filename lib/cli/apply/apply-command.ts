@@ -3,6 +3,7 @@ import { type Call, command } from "../command.ts";
 import { dryRunOption, yesOption } from "../common-options.ts";
 import { UsageFault, WouldChange } from "../fault.ts";
 import type { Planned } from "./apply-plan.ts";
+import { removal } from "./apply-removal.ts";
 
 const options = {
   name: { value: "set", about: "The name of the set; default: the directory's name" },
@@ -97,23 +98,6 @@ async function removals(
       `A set with the tag ${tag} exists, but this directory has none of its schedules, so it may belong to another directory. Name the set with --name.`,
     );
   return isPruned ? removed : [];
-}
-
-function removal(key: string, version: number): Planned {
-  return {
-    change: "remove",
-    key,
-    from: null,
-    changes: [],
-    cadenceText: null,
-    timezone: null,
-    next: [],
-    differences: [],
-    warnings: [],
-    faults: [],
-    version,
-    operation: { delete: { key }, ifMatch: version },
-  };
 }
 
 function refuseImpossible(planned: readonly Planned[]): void {

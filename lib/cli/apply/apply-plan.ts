@@ -44,9 +44,9 @@ export interface Planned {
 export interface PlanParams {
   /**
    * The tag of schedules that this set made. Schedules without it are not changed, unless `adopt`
-   * is set.
+   * is set; `remedy` says what to do about one.
    */
-  mark?: { tag: string; adopt: boolean };
+  mark?: { tag: string; adopt: boolean; remedy?: string };
 }
 
 type PlanCall = Pick<Call, "client" | "out" | "signal" | "now" | "pause">;
@@ -102,7 +102,9 @@ async function planOne(call: PlanCall, found: Found, { mark }: PlanParams): Prom
   const saved = await savedAs(call, key);
   if (saved === "denied") return impossible(found, ["this token does not reach its key"]);
   if (mark !== undefined && saved !== null && !saved.tags.includes(mark.tag) && !mark.adopt)
-    return impossible(found, [`it exists and ${whyOthers(saved.tags, mark.tag)}: --adopt takes it over`]);
+    return impossible(found, [
+      `it exists and ${whyOthers(saved.tags, mark.tag)}: ${mark.remedy ?? "--adopt takes it over"}`,
+    ]);
   const changes = saved === null ? [] : fieldChanges(whole, saved);
   const version = saved?.version ?? null;
   const common = { ...nothing, key, from, differences, changes, version };

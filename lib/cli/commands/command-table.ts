@@ -1,8 +1,10 @@
 import { applyCommand } from "../apply/apply-command.ts";
 import type { Command } from "../command.ts";
+import { doctorCommand } from "../doctor/doctor-command.ts";
 import { agendaCommands } from "./agenda-commands.ts";
 import { auditCommands } from "./audit-command.ts";
 import { calendarCommands } from "./calendar-commands.ts";
+import { devCommand } from "./dev-command.ts";
 import { editCommands } from "./edit-commands.ts";
 import { errorCommands } from "./error-commands.ts";
 import { forecastCommands } from "./forecast-command.ts";
@@ -25,6 +27,8 @@ import { tokenCommands } from "./token-command.ts";
 
 /** Every command, for the parser, the help and docs/cli.md. */
 export const commandTable: readonly Command[] = [
+  devCommand,
+  doctorCommand,
   ...scheduleCommands,
   ...editCommands,
   importCommand,

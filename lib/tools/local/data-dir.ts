@@ -11,14 +11,19 @@ export interface DataDir {
   tokenFile: string;
   /** The file with the address of the API, for the CLI. */
   urlFile: string;
+  /** The file with the ports that `carillon dev` took the last time. */
+  portsFile: string;
   release(): void;
 }
 
 /** Another process has locked the directory. */
 export class DataDirInUse extends Error {}
 
-/** Locks the directory for this process until it is released, or the process ends in any way. */
-export function openDataDir(directory: string): DataDir {
+/**
+ * Locks the directory for this process until it is released, or the process ends in any way.
+ * `setBy`: the option or variable that names another directory.
+ */
+export function openDataDir(directory: string, setBy = "CARILLON_DATA_DIR"): DataDir {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   } catch (cause) {
@@ -30,7 +35,8 @@ export function openDataDir(directory: string): DataDir {
     events: path.join(directory, "events"),
     tokenFile: path.join(directory, "token"),
     urlFile: path.join(directory, "url"),
-    release: lock(directory),
+    portsFile: path.join(directory, "ports"),
+    release: lock(directory, setBy),
   };
 }
 
@@ -38,7 +44,7 @@ export function openDataDir(directory: string): DataDir {
  * A lock of the operating system, which Node can use only through SQLite. Unlike a file with a
  * process id it is never left behind.
  */
-function lock(directory: string): () => void {
+function lock(directory: string, setBy: string): () => void {
   const db = new DatabaseSync(path.join(directory, "lock"));
   try {
     db.exec("pragma busy_timeout = 0; begin exclusive");
@@ -46,12 +52,19 @@ function lock(directory: string): () => void {
     db.close();
     if (!isBusy(cause))
       throw new Error(`The data directory ${directory} cannot be used: ${String(cause)}`, { cause });
-    const remedy = "Stop it first, or name another directory in CARILLON_DATA_DIR";
-    throw new DataDirInUse(`Another Carillon is running on the data directory ${directory}. ${remedy}.`, {
-      cause,
-    });
+    const remedy = `Stop it first, or set another directory with ${setBy}`;
+    throw new DataDirInUse(
+      `Another Carillon is running on the data directory ${directory}${addressIn(directory)}. ${remedy}.`,
+      { cause },
+    );
   }
   return () => db.close();
+}
+
+/** The address that the running one left; empty where it has not left one yet. */
+function addressIn(directory: string): string {
+  const file = path.join(directory, "url");
+  return existsSync(file) ? `, at ${readFileSync(file, "utf8").trim()}` : "";
 }
 
 const sqliteBusy = 5;

@@ -25,6 +25,7 @@ import { functionsKeyId, localRegion } from "./local-account.ts";
 import type { DatabaseUrls } from "./local-database.ts";
 import { packageRoot } from "./package-root.ts";
 import type { QueueSpec } from "./queue/start-queues.ts";
+import type { LocalSettings } from "./settings.ts";
 
 const ingestDeadName = "carillon-ingest-dead";
 
@@ -78,17 +79,20 @@ export interface LocalFunctions {
   ingest: LocalFunction<SQSEvent, unknown>;
 }
 
-export interface FunctionsParts {
+type OfSettings =
+  | "databasePrepare"
+  | "webhookAllow"
+  | "webhookAdvice"
+  | "corsOrigins"
+  | "lifecycle"
+  | "functionLog";
+
+export interface FunctionsParts extends Pick<LocalSettings, OfSettings> {
   databases: DatabaseUrls;
-  databasePrepare: string | undefined;
   queueUrl(name: string): string;
   sqsUrl: string;
   eventsUrl: string;
   lambdaUrl: string;
-  webhookAllow: string | undefined;
-  corsOrigins: string | undefined;
-  /** The events of jobs to publish, and the bus to publish them to. */
-  lifecycle: Environment;
   clock: Clock;
   log: Log;
 }
@@ -104,12 +108,12 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
     AWS_ENDPOINT_URL_SQS: parts.sqsUrl,
     AWS_ENDPOINT_URL_EVENTBRIDGE: parts.eventsUrl,
     AWS_ENDPOINT_URL_LAMBDA: parts.lambdaUrl,
-    CARILLON_LOG: "text",
+    CARILLON_LOG: parts.functionLog,
     DATABASE_PREPARE: parts.databasePrepare,
     ...parts.lifecycle,
   };
   const as = (role: keyof DatabaseUrls): Environment => ({ ...common, DATABASE_URL: parts.databases[role] });
-  const webhookAllow = { CARILLON_WEBHOOK_ALLOW: parts.webhookAllow };
+  const webhookAllow = webhookReach(parts);
   return {
     api: localFunction(
       {
@@ -176,6 +180,13 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
 /** The name by which the worker invokes it. */
 export const webhookFunctionName = "carillon-webhook";
 
+function webhookReach({
+  webhookAllow,
+  webhookAdvice,
+}: Pick<FunctionsParts, "webhookAllow" | "webhookAdvice">): Environment {
+  return { CARILLON_WEBHOOK_ALLOW: webhookAllow, CARILLON_WEBHOOK_ADVICE: webhookAdvice };
+}
+
 /** The function that serves the page: it has no database, no queue and no rights. */
 export function localPage({
   pageName,
@@ -198,20 +209,18 @@ export function localPage({
 }
 
 /** The function that sends webhooks: it has no database, no queue and no rights. */
-export function localWebhook({
-  webhookAllow,
-  clock,
-  log,
-}: Pick<FunctionsParts, "webhookAllow" | "clock" | "log">): LocalFunction<WebhookRequest, WebhookAnswer> {
+export function localWebhook(
+  parts: Pick<FunctionsParts, "webhookAllow" | "webhookAdvice" | "functionLog" | "clock" | "log">,
+): LocalFunction<WebhookRequest, WebhookAnswer> {
   return localFunction(
     {
       name: "webhook",
       assemble: assembleWebhook,
-      env: { CARILLON_WEBHOOK_ALLOW: webhookAllow, CARILLON_LOG: "text" },
+      env: { ...webhookReach(parts), CARILLON_LOG: parts.functionLog },
       timeoutMs: seconds(limits.webhook),
       concurrency: 100,
     },
-    { clock, log },
+    parts,
   );
 }
 

@@ -35,6 +35,10 @@ export interface LocalSettings {
   testClock: string | undefined;
   /** A Lambda emulator for the functions that `lambda` targets name. */
   lambdaUrl: string | undefined;
+  /** The form of the functions' logs, as `CARILLON_LOG` names it. */
+  functionLog: "text" | "json" | "brief";
+  /** What allows webhooks to a private address, for the refusal of one. */
+  webhookAdvice: string | undefined;
 }
 
 const portBounds = { min: 0, max: 65_535 };
@@ -64,6 +68,8 @@ export function readSettings(env: Environment): LocalSettings {
     pageName: readPageName(given(env, "CARILLON_PAGE_NAME") ?? "local"),
     testClock: readTestClock(given(env, "CARILLON_TEST_CLOCK")),
     lambdaUrl: readLambdaUrl(given(env, "CARILLON_LAMBDA_URL")),
+    functionLog: "text",
+    webhookAdvice: undefined,
   };
 }
 

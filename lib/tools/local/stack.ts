@@ -5,7 +5,7 @@ import { workerBatchSize } from "../../config/function-limits.ts";
 import type { Log } from "../../log/log.ts";
 import { webhookRequest } from "../../webhook/webhook-request.ts";
 import { Closers } from "./closers.ts";
-import { keepText, keptToken, openDataDir } from "./data-dir.ts";
+import { type DataDir, keepText, keptToken, openDataDir } from "./data-dir.ts";
 import type { QueueMessage } from "./events/bus.ts";
 import { startEvents } from "./events/start-events.ts";
 import type { LoopbackServer } from "./http-server.ts";
@@ -44,6 +44,8 @@ export interface Stack {
 
 export interface StackParts {
   settings: LocalSettings;
+  /** Opened by the caller; released with the stack, or when its start fails. */
+  dataDir?: DataDir;
   clock: Clock;
   log: Log;
 }
@@ -55,10 +57,10 @@ const functionsGraceMs = 1_500;
  * Runs every deployed function in this process, the queues in a thread of it, and one Postgres
  * beside it. When it resolves, everything is ready.
  */
-export async function startStack({ settings, clock, log }: StackParts): Promise<Stack> {
+export async function startStack({ settings, clock, log, ...given }: StackParts): Promise<Stack> {
   const started = new Closers();
   try {
-    const dataDir = openDataDir(settings.dataDir);
+    const dataDir = given.dataDir ?? openDataDir(settings.dataDir);
     started.defer(() => dataDir.release());
     const token = settings.token ?? keptToken(dataDir.tokenFile);
     if (settings.token === undefined) log.info("local.token", { file: dataDir.tokenFile });
@@ -85,15 +87,12 @@ export async function startStack({ settings, clock, log }: StackParts): Promise<
     const lambda = await startOwnLambda({ settings, clock, log }, started);
 
     const functions = localFunctions({
+      ...settings,
       databases: database.urls,
-      databasePrepare: settings.databasePrepare,
       queueUrl: queues.queueUrl,
       sqsUrl: queues.url,
       eventsUrl: events.url,
       lambdaUrl: lambda.url,
-      webhookAllow: settings.webhookAllow,
-      corsOrigins: settings.corsOrigins,
-      lifecycle: settings.lifecycle,
       clock,
       log,
     });
@@ -155,14 +154,14 @@ async function startDatabase(
  * The endpoint at which the workers invoke the sender of webhooks. Only the workers know its port.
  */
 async function startOwnLambda(
-  { settings: { webhookAllow, lambdaUrl }, clock, log }: StackParts,
+  { settings, clock, log }: StackParts,
   started: Closers,
 ): Promise<LoopbackServer> {
-  const webhook = localWebhook({ webhookAllow, clock, log });
+  const webhook = localWebhook({ ...settings, clock, log });
   started.defer(() => webhook.close(0));
   const invoke = (event: unknown) => webhook.invoke(webhookRequest.parse(event));
   const functions = new Map([[webhookFunctionName, invoke]]);
-  const lambda = await startLambda({ port: 0, functions, elsewhere: lambdaUrl, log });
+  const lambda = await startLambda({ port: 0, functions, elsewhere: settings.lambdaUrl, log });
   started.defer(() => lambda.close(0));
   return lambda;
 }

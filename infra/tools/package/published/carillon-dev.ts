@@ -10,8 +10,8 @@ import { sameVersion } from "./carillon.ts";
 const entries = [
   "functions/no-handlers.ts",
   "lib/job/main.ts",
+  "lib/tools/dev/main.ts",
   "lib/tools/local/handlers/current-handlers.ts",
-  "lib/tools/local/main.ts",
   "lib/tools/local/queue/queue-thread.ts",
   "lib/tools/testing/server/keep-server.ts",
   "lib/tools/testing/test-carillon.ts",
@@ -59,7 +59,7 @@ export const carillonDev: PublishedPackage = {
           "./package.json": "./package.json",
         },
         imports: { "#handlers": "./functions/no-handlers.js" },
-        bin: { "carillon-dev": "lib/tools/local/main.js" },
+        bin: { "carillon-dev": "lib/tools/dev/main.js" },
         dependencies: Object.fromEntries(
           [...new Set([...importedPackages(metafile), ...foundByFolder])]
             .toSorted()

@@ -1,14 +1,11 @@
 import { existsSync } from "node:fs";
-import { type ResolveFnOutput, registerHooks } from "node:module";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import type { JobHandler } from "../../../job/define-job.ts";
 import { ownModule } from "../package-root.ts";
+import { ownModules } from "./own-modules.ts";
 
 const current = pathToFileURL(ownModule("lib/tools/local/handlers/current-handlers")).href;
 const job = pathToFileURL(ownModule("lib/job/main")).href;
-
-/** The mark in the addresses of an app's modules: each load has a number of its own. */
-const load = "carillon-load";
 
 export interface OwnHandlers {
   /** Imports the file again, with all modules of the app that it imports. */
@@ -20,43 +17,19 @@ export interface OwnHandlers {
 /**
  * Makes `#handlers` the handlers of an app, and `carillon/job` the module of this stack, so that
  * one file serves the local stack and the construct. It has to be called before any function is
- * imported. Modules in `node_modules`, and CommonJS modules, are loaded once.
+ * imported.
  */
 export function ownHandlers(file: string): OwnHandlers {
   if (!existsSync(file))
     throw new Error(
       `The environment variable CARILLON_HANDLERS: there is no file ${file}. It takes the path of the module that exports \`handlers\`.`,
     );
-  const files = new Set([file]);
-  registerHooks({
-    resolve: (specifier, context, next) => {
-      if (specifier === "#handlers") return { url: current, shortCircuit: true };
-      if (specifier === "carillon/job") return { url: job, shortCircuit: true };
-      return marked(next(specifier, context), context.parentURL, files);
-    },
-  });
-  let loads = 0;
-  return {
-    files,
-    load: async () => {
-      loads++;
-      const url = pathToFileURL(file);
-      url.searchParams.set(load, String(loads));
-      const module: unknown = await import(url.href);
-      return handlersIn(module, file);
-    },
-  };
-}
-
-/** Passes the mark of a module on to the modules of the app that it imports. */
-function marked(resolved: ResolveFnOutput, parent: string | undefined, files: Set<string>): ResolveFnOutput {
-  const mark = parent === undefined ? null : new URL(parent).searchParams.get(load);
-  if (mark === null || !resolved.url.startsWith("file:") || resolved.url.includes("/node_modules/"))
-    return resolved;
-  files.add(fileURLToPath(resolved.url));
-  const url = new URL(resolved.url);
-  url.searchParams.set(load, mark);
-  return { ...resolved, url: url.href };
+  const elsewhere = new Map([
+    ["#handlers", current],
+    ["carillon/job", job],
+  ]);
+  const modules = ownModules(file, elsewhere);
+  return { files: modules.files, load: async () => handlersIn(await modules.load(), file) };
 }
 
 function handlersIn(module: unknown, file: string): readonly JobHandler[] {

@@ -38,6 +38,12 @@ export async function stopLeftover(
   );
 }
 
+/** The process id of a server that runs on the cluster; undefined without one. */
+export function runningServer(clusterDir: string): number | undefined {
+  const pid = recordedPid(clusterDir);
+  return pid !== undefined && isServerOf(pid, clusterDir) ? pid : undefined;
+}
+
 /**
  * The state in postmaster.pid, which Postgres writes at start and removes at a clean stop: the
  * process, and whether it is ready.

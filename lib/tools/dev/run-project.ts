@@ -1,0 +1,124 @@
+import type { Paint } from "../../cli/output/style.ts";
+import { Carillon, isNotFound } from "../../client/main.ts";
+import type { Clock } from "../../clock.ts";
+import type { JobHandler } from "../../job/define-job.ts";
+import { errorText } from "../../log/error-text.ts";
+import type { Log } from "../../log/log.ts";
+import type { DataDir } from "../local/data-dir.ts";
+import { setHandlers } from "../local/handlers/current-handlers.ts";
+import { type OwnHandlers, ownHandlers } from "../local/handlers/own-handlers.ts";
+import { namesOf, watchHandlers } from "../local/handlers/watch-handlers.ts";
+import type { Stack } from "../local/stack.ts";
+import { banner } from "./banner.ts";
+import type { DevSettings } from "./dev-settings.ts";
+import { followJobs } from "./jobs/follow-jobs.ts";
+import { clockTime, jobLines, rememberedTargets } from "./jobs/job-lines.ts";
+import { targetText } from "./jobs/target-text.ts";
+import { inFolder, loadFault } from "./load-fault.ts";
+import { keepSchedules } from "./schedules/keep-schedules.ts";
+
+export interface ProjectParts {
+  settings: DevSettings;
+  dataDir: DataDir;
+  portsWhy: string | null;
+  folder: string;
+  paint: Paint;
+  print(line: string): void;
+  signal: AbortSignal;
+  clock: Clock;
+  log: Log;
+}
+
+/** Starts the stack with the project's handlers and schedules, and tells what happens. */
+export async function runProject(parts: ProjectParts): Promise<Stack> {
+  const { settings, dataDir, folder, paint, print, clock, log, signal } = parts;
+  const startedAt = clock.now();
+  const own = await loadOwn(parts);
+  // Only now: the functions import the handlers.
+  const { startStack } = await import("../local/stack.ts");
+  const stack = await startStack({ settings: settings.local, dataDir, clock, log });
+  const say = (who: string, text: string, fails = false) =>
+    print(`${clockTime(clock.now())}  ${paint(who.padEnd(9), fails ? "red" : "blue")}  ${text}`);
+  const client = new Carillon({ url: stack.urls.api, token: settings.local.token ?? "", retries: 1 });
+  if (own !== null) watchOwn(own.handlers, stack, { folder, say });
+  const schedules = await keepSchedules(
+    { found: settings.schedules, folder, say },
+    { client, clock, signal },
+  );
+  const found = { handlers: { found: settings.handlers, loaded: own?.loaded ?? [] } };
+  const webhooks = settings.local.webhookAllow;
+  const shownDir = inFolder(settings.local.dataDir, folder);
+  const shown = { stack, folder, paint, webhooks, portsWhy: parts.portsWhy, dataDir: shownDir };
+  for (const line of banner({
+    ...shown,
+    ...found,
+    schedules: { found: settings.schedules, line: schedules.line },
+  }))
+    print(line);
+  for (const fault of schedules.faults) say("schedules", fault, true);
+  print("");
+  void tellJobs(parts, client, startedAt);
+  return stack;
+}
+
+interface Own {
+  handlers: OwnHandlers;
+  loaded: readonly JobHandler[];
+}
+
+/** A project whose handlers cannot be loaded does not start: its due jobs would die without them. */
+async function loadOwn({ settings, dataDir, folder }: ProjectParts): Promise<Own | null> {
+  if (settings.handlers === null) return null;
+  const handlers = ownHandlers(settings.handlers.file);
+  try {
+    const loaded = await handlers.load();
+    setHandlers(loaded);
+    return { handlers, loaded };
+  } catch (error) {
+    dataDir.release();
+    throw new Error(`The handlers cannot be loaded: ${loadFault(error, { folder, files: handlers.files })}`, {
+      cause: error,
+    });
+  }
+}
+
+type Say = (who: string, text: string, fails?: boolean) => void;
+
+function watchOwn(own: OwnHandlers, stack: Stack, { folder, say }: { folder: string; say: Say }): void {
+  watchHandlers(own, {
+    renew: stack.renew,
+    told: {
+      reloaded: (handlers) => say("handlers", `loaded again: ${namesOf(handlers)}`),
+      kept: (error) =>
+        say("handlers", `the ones before stay: ${loadFault(error, { folder, files: own.files })}`, true),
+      unwatched: (where, error) =>
+        say("handlers", `changes in ${where} are not seen any more: ${error.message}`, true),
+    },
+  });
+}
+
+async function tellJobs(
+  { paint, print, clock, log, signal }: ProjectParts,
+  client: Carillon,
+  startedAt: Date,
+): Promise<void> {
+  const read = async (key: string): Promise<string> => {
+    try {
+      return targetText((await client.schedules.get(key, { signal })).target);
+    } catch (error) {
+      if (isNotFound(error)) return "-";
+      throw error;
+    }
+  };
+  const lines = jobLines({ paint, now: clock.now, targetOf: rememberedTargets(read) });
+  await followJobs({
+    client,
+    clock,
+    signal,
+    since: startedAt.getTime(),
+    ended: async (jobs, isCut) => {
+      for (const line of await lines(jobs, isCut)) print(line);
+    },
+    failed: (error) => log.error("local.request-failed", { error: errorText(error) }),
+  });
+}

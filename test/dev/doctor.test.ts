@@ -1,0 +1,160 @@
+import { mkdirSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import path from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { checkApi } from "../../lib/cli/doctor/check-api.ts";
+import { exitCodes } from "../../lib/cli/exit-codes.ts";
+import { Carillon } from "../../lib/client/main.ts";
+import { openDataDir } from "../../lib/tools/local/data-dir.ts";
+import { type OwnCli, ownCli } from "../cli/own-cli.ts";
+import { handlersFile, newProject, type Project, schedulesFile, wordsFile } from "./project.ts";
+
+const answer = z.object({
+  ok: z.boolean(),
+  checks: z.array(z.object({ name: z.string(), state: z.string(), text: z.string() })),
+});
+
+const good = {
+  "carillon/handlers.ts": handlersFile,
+  "carillon/words.ts": wordsFile("no"),
+  "carillon/schedules.ts": schedulesFile({ key: "hourly", when: "every 1h", target: { handler: "speak" } }),
+};
+
+describe("carillon doctor", { timeout: 120_000 }, () => {
+  let cli: OwnCli;
+  let projects: Project[] = [];
+  beforeAll(async () => {
+    cli = await ownCli();
+  });
+  afterAll(() => cli.stop());
+  afterEach(() => {
+    for (const each of projects) each.remove();
+    projects = [];
+  });
+
+  const project = (files: Record<string, string>, version?: string | null) => {
+    const made = newProject(files, version);
+    projects.push(made);
+    return made;
+  };
+
+  /** Without an address and a token, unless the test gives some. */
+  const nowhere = { CARILLON_URL: "", CARILLON_TOKEN: "" };
+
+  async function examined(folder: string, env: Record<string, string> = nowhere) {
+    const { code, out, err } = await cli.spawned(["doctor", "--json"], { cwd: folder, env });
+    expect(err).toBe("");
+    const { ok, checks } = answer.parse(JSON.parse(out));
+    const wrong = checks.filter(({ state }) => state === "wrong");
+    expect([ok, code]).toEqual(wrong.length === 0 ? [true, exitCodes.done] : [false, exitCodes.refused]);
+    return { wrong, of: (name: string) => checks.find((each) => each.name === name) };
+  }
+
+  test("a good project has no fault, and exits with 0", async () => {
+    const { wrong, of } = await examined(project(good).folder);
+    expect(wrong).toEqual([]);
+    expect(of("node")?.text).toContain(process.versions.node);
+    expect(of("postgres")?.text).toContain("PostgreSQL");
+    expect(of("data")?.text).toMatch(/\.carillon will be made$/);
+    expect(of("ports")?.text).toMatch(/^\d+, \d+ and \d+ are free/);
+    expect(of("handlers")).toMatchObject({ state: "good", text: "speak, fail, from carillon/handlers.ts" });
+    expect(of("schedules")).toMatchObject({ state: "good", text: "1 from carillon/schedules.ts" });
+  });
+
+  test("a deployment that answers has no fault, and its token and time-zone data are named", async () => {
+    const { out } = await cli.carillon(["doctor", "--json"]);
+    const { checks } = answer.parse(JSON.parse(out));
+    const of = (name: string) => checks.find((each) => each.name === name);
+    expect(of("api")).toMatchObject({ state: "good", text: `${cli.url} answers` });
+    expect(of("token")?.text).toContain("(admin)");
+    expect(of("clock")?.state).toBe("good");
+    expect(of("zones")?.text).toContain(process.versions["tz"]);
+    // The CLI of the test has another version than this repository.
+    expect(checks.flatMap(({ name, state }) => (state === "wrong" ? [name] : []))).toEqual(["packages"]);
+  });
+
+  test("a clock that differs from the database's is a fault, with how much", async () => {
+    const client = new Carillon({ url: cli.url, token: "admin-token" });
+    const now = () => cli.api.clock.now().getTime() + 60_000;
+    const { signal } = new AbortController();
+    const checks = await checkApi({ client, url: cli.url, isNamed: true, signal, now });
+    expect(checks.find(({ name }) => name === "clock")).toMatchObject({
+      state: "wrong",
+      text: expect.stringMatching(/^this machine is 60\.0 s ahead of the database/),
+    });
+  });
+
+  test("a broken project has a line for each fault, which says what to do, and exits with 1", async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const broken = project(
+      {
+        "handlers.ts": "export const handlers = [];\nexport const more = (;\n",
+        "schedules.ts": schedulesFile({ key: "x", when: "every 1x", target: {} }),
+      },
+      "0.0.9",
+    );
+    const env = { CARILLON_URL: "http://127.0.0.1:9", CARILLON_TOKEN: "x", CARILLON_PORT: String(port) };
+    const { wrong } = await examined(broken.folder, env);
+    const textOf = Object.fromEntries(wrong.map(({ name, text }) => [name, text]));
+    expect(textOf).toEqual({
+      packages: expect.stringMatching(/carillon-dev 0\.0\.9.*install the same version of each$/),
+      ports: expect.stringMatching(
+        `^Port ${port} of 127.0.0.1 is taken by another program.*set CARILLON_PORT`,
+      ),
+      handlers: expect.stringMatching(/^handlers\.ts:2: SyntaxError: /),
+      schedules: expect.stringMatching(/^schedules\.ts \[0\] \(x\): target takes .*"x" is no unit/),
+      api: expect.stringMatching(/^http:\/\/127\.0\.0\.1:9: /),
+    });
+  });
+
+  test("a token that the API refuses is a fault, and the API is not", async () => {
+    const { wrong, of } = await examined(project({}).folder, { CARILLON_TOKEN: "another" });
+    expect(wrong.map(({ name }) => name)).toEqual(["token"]);
+    expect(of("api")?.state).toBe("good");
+  });
+
+  test("without carillon-dev and without an API, the checks that need them say how to get them", async () => {
+    const { wrong, of } = await examined(project(good, null).folder);
+    expect(wrong).toEqual([]);
+    expect(of("dev")).toMatchObject({ state: "none", text: expect.stringMatching(/npm install --save-dev/) });
+    expect(of("api")).toMatchObject({
+      state: "none",
+      text: expect.stringMatching(/carillon dev starts one/),
+    });
+  });
+
+  test("a data directory in use is named with the address of the Carillon that uses it", async () => {
+    const { folder, write } = project({});
+    mkdirSync(path.join(folder, ".carillon"));
+    write(".carillon/url", "http://127.0.0.1:1\n");
+    const dataDir = openDataDir(path.join(folder, ".carillon"));
+    onTestFinished(() => dataDir.release());
+    const { of } = await examined(folder);
+    expect(of("data")?.text).toMatch(/^Another Carillon is running on .*, at http:\/\/127\.0\.0\.1:1$/);
+    expect(of("ports")?.state).toBe("none");
+  });
+
+  test("the lines for people begin with a sign, and name the check", async () => {
+    const { folder } = project({});
+    const { out } = await cli.spawned(["doctor"], { cwd: folder });
+    expect(out).toMatch(/^✓ node +\d/m);
+    expect(out).toMatch(/^– handlers +there is no carillon\/handlers\.ts/m);
+  });
+});
+
+describe("carillon dev without its package", () => {
+  test("carillon dev says which package is missing, and exits with 2", async () => {
+    const cli = await ownCli();
+    onTestFinished(() => cli.stop());
+    const made = newProject({}, null);
+    onTestFinished(made.remove);
+    const { code, err } = await cli.spawned(["dev"], { cwd: made.folder });
+    expect(err).toContain("npm install --save-dev carillon-dev");
+    expect(code).toBe(exitCodes.usage);
+  });
+});
