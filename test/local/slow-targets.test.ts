@@ -97,8 +97,6 @@ test.each([
   ["CARILLON_WEBHOOK_ALLOW", "127.0.0.1"],
   ["CARILLON_WEBHOOK_ALLOW", "http://127.0.0.1:9000"],
   ["CARILLON_LAMBDA_URL", "127.0.0.1:3001"],
-  ["CARILLON_TEST_CLOCK", "2027-03-27T12:00:00"],
-  ["CARILLON_TEST_CLOCK", "on"],
   ["CARILLON_LAMBDA_URL", "nonsense"],
   ["CARILLON_CORS_ORIGINS", "http://localhost:5173,*"],
   ["CARILLON_PAGE_NAME", "-"],

@@ -67,7 +67,7 @@ describe("the local API", () => {
     const response = await fetch(`${server.url}/test/clock`, { method: "POST" });
     expect([response.status, await response.text()]).toEqual([
       404,
-      expect.stringContaining("CARILLON_TEST_CLOCK"),
+      expect.stringContaining("carillon dev --test-clock"),
     ]);
   });
 

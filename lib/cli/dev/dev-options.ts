@@ -23,6 +23,11 @@ const options = {
     multiple: true,
     about: "A private address that webhooks may reach, such as localhost:3000; several with commas",
   },
+  "test-clock": {
+    value: "instant",
+    about:
+      "Begin at this instant, with a clock that only POST /test/clock moves: for tests in other languages; nothing is kept",
+  },
   log: { value: "form", about: "Print what the functions log, too: text or json" },
 } as const satisfies Record<string, OptionSpec>;
 
@@ -63,7 +68,7 @@ export function refuseOthers(given: DevGiven): void {
 /** The options as they were given, for the program of the package. */
 export function devArguments(given: DevGiven): string[] {
   refuseOthers(given);
-  const names = ["handlers", "schedules", "data", "port", "webhooks", "log"] as const;
+  const names = ["handlers", "schedules", "data", "port", "webhooks", "test-clock", "log"] as const;
   const named = names.flatMap((name) => given.texts(name).map((value) => `--${name}=${value}`));
   return given.flag("no-color") ? [...named, "--no-color"] : named;
 }

@@ -14,6 +14,8 @@ export interface DevSettings {
   ports: Omit<Wanted, "kept">;
   handlers: Found | null;
   schedules: Found | null;
+  /** The instant at which a clock begins that only tests move; null for real time. */
+  testClock: string | null;
 }
 
 /** The settings of the stack for the project in this folder. Options come before the environment. */
@@ -34,7 +36,18 @@ export function devSettings(given: DevGiven, env: Environment, folder: string): 
     },
     handlers: found("handlers", given.text("handlers") ?? (env["CARILLON_HANDLERS"] || undefined), folder),
     schedules: found("schedules", given.text("schedules"), folder),
+    testClock: testClockIn(given),
   };
+}
+
+function testClockIn(given: DevGiven): string | null {
+  const instant = given.text("test-clock");
+  if (instant === undefined) return null;
+  if (/(?:Z|[+-]\d\d:?\d\d)$/i.test(instant) && !Number.isNaN(Date.parse(instant)))
+    return new Date(instant).toISOString();
+  throw new UsageFault(
+    `--test-clock takes the instant at which the clock begins, such as 2027-03-27T12:00:00Z, not ${JSON.stringify(instant)}.`,
+  );
 }
 
 function setPorts(ports: Ports, env: Environment): Partial<Ports> {

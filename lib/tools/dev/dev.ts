@@ -1,3 +1,4 @@
+import path from "node:path";
 import { parseArguments } from "../../cli/arguments.ts";
 import { devText } from "../../cli/dev/dev-options.ts";
 import { UsageFault } from "../../cli/fault.ts";
@@ -14,6 +15,7 @@ import { untilStopped } from "../local/until-stopped.ts";
 import { choosePorts, textOfPorts } from "./choose-ports.ts";
 import { type DevSettings, devSettings } from "./dev-settings.ts";
 import { runProject } from "./run-project.ts";
+import { runTestClock } from "./run-test-clock.ts";
 
 /** The exit code of a command line that is not valid, as in the CLI. */
 const usage = 2;
@@ -52,6 +54,13 @@ async function runDev(
   surviveStrayRejections(log);
   surviveStrayExceptions(log);
   const stopSignal = untilStopped();
+  const { testClock } = settings;
+  if (testClock !== null) {
+    const kept = path.join(settings.local.dataDir, "ports");
+    const { ports } = await choosePorts({ ...settings.ports, kept }, clock);
+    const parts = { port: ports.api, folder: process.cwd(), log };
+    return runUntil(stopSignal, await runTestClock({ ...settings, testClock }, parts), { clock, log });
+  }
   // Locked first: the ports of a stack that runs on this data are taken, by that stack.
   const dataDir = openDataDir(settings.local.dataDir, "--data");
   const { local, why } = await preparedSettings(settings, dataDir, clock);

@@ -31,8 +31,6 @@ export interface LocalSettings {
   handlersFile: string | undefined;
   /** The name on the page, in its bar and in the titles of its tabs. */
   pageName: string;
-  /** Where a clock begins that only tests move; undefined for real time. */
-  testClock: string | undefined;
   /** A Lambda emulator for the functions that `lambda` targets name. */
   lambdaUrl: string | undefined;
   /** The form of the functions' logs, as `CARILLON_LOG` names it. */
@@ -66,7 +64,6 @@ export function readSettings(env: Environment): LocalSettings {
     corsOrigins: readCorsOrigins(given(env, "CARILLON_CORS_ORIGINS")),
     handlersFile: absolute(given(env, "CARILLON_HANDLERS")),
     pageName: readPageName(given(env, "CARILLON_PAGE_NAME") ?? "local"),
-    testClock: readTestClock(given(env, "CARILLON_TEST_CLOCK")),
     lambdaUrl: readLambdaUrl(given(env, "CARILLON_LAMBDA_URL")),
     functionLog: "text",
     webhookAdvice: undefined,
@@ -107,16 +104,6 @@ function readPageName(name: string): string {
   if (pageNamePattern.test(name)) return name;
   throw new Error(`The environment variable CARILLON_PAGE_NAME: ${pageNameForm}.`);
 }
-
-function readTestClock(instant: string | undefined): string | undefined {
-  if (instant === undefined || isInstant(instant)) return instant;
-  throw new Error(
-    "The environment variable CARILLON_TEST_CLOCK takes the instant at which the clock begins, such as 2027-03-27T12:00:00Z.",
-  );
-}
-
-const isInstant = (text: string): boolean =>
-  /(?:Z|[+-]\d\d:?\d\d)$/i.test(text) && !Number.isNaN(Date.parse(text));
 
 function readLambdaUrl(url: string | undefined): string | undefined {
   if (url === undefined || URL.parse(url)?.protocol === "http:") return url;

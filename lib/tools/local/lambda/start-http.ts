@@ -78,6 +78,6 @@ export const testPaths = "/test/";
 
 function noTestClock(): unknown {
   const detail =
-    "This stack runs on real time. One that is started with CARILLON_TEST_CLOCK set to an instant has a clock that tests move.";
+    "This stack runs on real time. One that is started with `carillon dev --test-clock` has a clock that tests move.";
   return problemAnswer(new Problem("missing", detail), randomUUID());
 }
