@@ -54,7 +54,7 @@ class LongestFirst extends BaseSequencer {
 const inThis = (file: string) => path.join(import.meta.dirname, file);
 
 export default defineConfig({
-  // The examples of docs/testing.md import the packages by their names.
+  // The examples of docs/testing.md and the project of create-carillon import the packages by their names.
   resolve: {
     alias: {
       "carillon/job": inThis("lib/job/main.ts"),
@@ -62,7 +62,7 @@ export default defineConfig({
     },
   },
   test: {
-    include: ["test/**/*.test.ts"],
+    include: ["test/**/*.test.ts", "lib/tools/create/project/**/*.test.ts"],
     environment: "node",
     pool: "forks",
     // A process for each file spent a third of the run on loading the same modules again. So a test

@@ -32,7 +32,7 @@ const order = [
   ["tick", "worker", "api", "page"],
   ["site"],
   ["functions"],
-  ["tools/local", "infra"],
+  ["tools/local", "tools/create", "infra"],
   ["tools/testing"],
   ["mcp"],
   ["cli"],
