@@ -24,6 +24,8 @@ const long = [
   "test/client/package.test.ts",
   "test/infra/package.test.ts",
   "test/published/carillon-dev.test.ts",
+  "test/published/start-page.test.ts",
+  "test/published/create-carillon.test.ts",
   "test/history/query-plans.test.ts",
   "test/api/idempotency-crash.test.ts",
   "test/local/start.test.ts",

@@ -32,6 +32,7 @@ const wholeProject = [
   "infra/app.ts",
   "package.json",
   "tsconfig.json",
+  "vitest.config.ts",
 ];
 
 /** Kills the program before its n-th change of a file or folder. */
