@@ -1,5 +1,4 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
 import {
   existsSync,
   mkdirSync,
@@ -12,6 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DataDirInUse, openDataDir } from "../../lib/tools/local/data-dir.ts";
 import { borrowDatabase } from "../../lib/tools/testing/server/borrow-database.ts";
 import { withLinkedModules, withoutNetwork } from "../support/linked-modules.ts";
 import { packedPackages } from "../support/packed-packages.ts";
@@ -55,7 +55,7 @@ describe("docs/start.md, from an empty folder, with tarballs instead of a regist
   }, 400_000);
 
   afterAll(async () => {
-    await stopped(stack);
+    await stopped(stack, at(".carillon"));
     await stopKitServer(path.join(folder, "kit"));
     rmSync(folder, { recursive: true, force: true });
   });
@@ -110,11 +110,19 @@ describe("docs/start.md, from an empty folder, with tarballs instead of a regist
   });
 });
 
-async function stopped(child: ChildProcess | undefined): Promise<void> {
-  if (child?.pid === undefined || child.exitCode !== null) return;
-  const exited = once(child, "exit");
+/** Ends the stack with what it has started, and waits until its data directory is free. */
+async function stopped(child: ChildProcess | undefined, dataDir: string): Promise<void> {
+  if (child?.pid === undefined) return;
   process.kill(-child.pid, "SIGTERM");
-  await exited;
+  await until("the stack has stopped", async () => {
+    try {
+      openDataDir(dataDir).release();
+      return true;
+    } catch (error) {
+      if (error instanceof DataDirInUse) return false;
+      throw error;
+    }
+  });
 }
 
 /** The project's tests have started a server that would stay for a minute. */
