@@ -24,6 +24,8 @@ const long = [
   "test/client/package.test.ts",
   "test/infra/package.test.ts",
   "test/published/carillon-dev.test.ts",
+  "test/published/start-page.test.ts",
+  "test/published/create-carillon.test.ts",
   "test/history/query-plans.test.ts",
   "test/api/idempotency-crash.test.ts",
   "test/local/start.test.ts",
@@ -56,7 +58,7 @@ class LongestFirst extends BaseSequencer {
 const inThis = (file: string) => path.join(import.meta.dirname, file);
 
 export default defineConfig({
-  // The examples of docs/testing.md import the packages by their names.
+  // The examples of docs/testing.md and the project of create-carillon import the packages by their names.
   resolve: {
     alias: {
       "carillon/job": inThis("lib/job/main.ts"),
@@ -64,7 +66,7 @@ export default defineConfig({
     },
   },
   test: {
-    include: ["test/**/*.test.ts"],
+    include: ["test/**/*.test.ts", "lib/tools/create/project/**/*.test.ts"],
     environment: "node",
     pool: "forks",
     // A process for each file spent a third of the run on loading the same modules again. So a test

@@ -32,7 +32,7 @@ const order = [
   ["tick", "worker", "api", "page"],
   ["site"],
   ["functions"],
-  ["tools/local", "infra"],
+  ["tools/local", "tools/create", "infra"],
   ["tools/testing"],
   ["mcp"],
   ["cli"],
@@ -173,7 +173,7 @@ describe("a file", () => {
 
   test("a file is named in small letters and hyphens", () => {
     const odd = [...sources, ...tests].filter(
-      (file) => !/^[a-z0-9-]+(\.test)?\.tsx?$/.test(path.basename(file)),
+      (file) => !/^[a-z0-9-]+(\.test|\.config)?\.tsx?$/.test(path.basename(file)),
     );
     expect(odd).toEqual([]);
   });

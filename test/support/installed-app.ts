@@ -2,16 +2,11 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { z } from "zod";
+import { withLinkedModules, withoutNetwork } from "./linked-modules.ts";
 import { packedPackages } from "./packed-packages.ts";
 
 const root = path.join(import.meta.dirname, "..", "..");
 const modules = path.join(root, "node_modules");
-
-const packageJson = z.object({
-  devDependencies: z.record(z.string(), z.string()),
-  optionalDependencies: z.record(z.string(), z.string()),
-});
 
 /** An app in an otherwise empty folder, with what a page tells to install. */
 export interface InstalledApp {
@@ -37,19 +32,10 @@ export async function installedApp(page: string, own: readonly string[] = []): P
   mkdirSync(app);
   mkdirSync(path.join(folder, "carillon", "dist"), { recursive: true });
   symlinkSync(await packedPackages(), path.join(folder, "carillon", "dist", "packages"));
-  const linked = (names: readonly string[]) =>
-    Object.fromEntries(names.map((name) => [name, `file:${path.join(modules, name)}`]));
-  const { devDependencies, optionalDependencies } = packageJson.parse(
-    JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")),
-  );
-  const others = [...Object.keys(devDependencies), ...Object.keys(optionalDependencies)].filter(
-    (name) => !own.includes(name),
-  );
-  const manifest = {
+  const manifest = withLinkedModules({
     ...{ name: "app", private: true, type: "module" },
-    dependencies: linked(own),
-    overrides: linked(others),
-  };
+    dependencies: Object.fromEntries(own.map((name) => [name, "*"])),
+  });
   writeFileSync(path.join(app, "package.json"), JSON.stringify(manifest));
   const run = (command: string, ...args: string[]) =>
     execFileSync(command, args, { cwd: app, encoding: "utf8", stdio: "pipe", env: withoutNetwork(folder) });
@@ -75,19 +61,4 @@ function installLineOf(page: string): string {
   if (line === undefined || more.length > 0)
     throw new Error(`${page} has ${blocks.length} blocks that install from a clone, and not one.`);
   return line;
-}
-
-/** Nothing of the user's own npm, and no server that answers. */
-function withoutNetwork(folder: string): NodeJS.ProcessEnv {
-  return {
-    PATH: process.env["PATH"],
-    HOME: folder,
-    HTTPS_PROXY: "http://127.0.0.1:9",
-    npm_config_offline: "true",
-    npm_config_audit: "false",
-    npm_config_fund: "false",
-    npm_config_cache: path.join(folder, "cache"),
-    // Those of the linked folders would run in this repository.
-    npm_config_ignore_scripts: "true",
-  };
 }

@@ -14,6 +14,7 @@ const packageJson = z.object({
   bugs: z.object({ url: z.url() }),
   devDependencies: z.record(z.string(), z.string()),
   optionalDependencies: z.record(z.string(), z.string()),
+  allowScripts: z.record(z.string(), z.boolean()),
 });
 
 /** The manifest of the repository. All packages share its version, its licence and its addresses. */
