@@ -1,7 +1,7 @@
-import type { ScheduleBody } from "carillon";
+import type { ScheduleEntry } from "carillon";
 
 /** The schedules of this project, on your machine and in AWS. */
-export const schedules: readonly (ScheduleBody & { key: string })[] = [
+export const schedules: readonly ScheduleEntry[] = [
   {
     key: "report:nightly",
     when: "30 2 * * *",
