@@ -1,9 +1,14 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { DataDirInUse, openDataDir } from "../../lib/tools/local/data-dir.ts";
+import { until } from "../support/until.ts";
 import { type DevProcess, failedDev, startDev } from "./dev-process.ts";
 import { handlersFile, newProject, type Project, schedulesFile, wordsFile } from "./project.ts";
+
+const cliProgram = path.join(import.meta.dirname, "..", "..", "lib", "cli", "main.ts");
 
 const hourly = { key: "hourly", when: "every 1h", target: { handler: "speak" } };
 const nightly = { key: "nightly", when: "0 3 * * *", target: { handler: "speak" } };
@@ -166,6 +171,25 @@ describe("carillon dev", { timeout: 120_000 }, () => {
     expect(asked).toEqual(["/in"]);
     own.write("schedules/more/second.yaml", yaml("https://example.com/"));
     await dev.line(/schedules +2 schedules: \+more:second$/);
+  });
+
+  test("the CLI runs the program of the package, which stops when the CLI is stopped or killed", async () => {
+    const own = project({});
+    const cli = { args: ["--port=0"], program: [cliProgram, "dev"] } as const;
+    const stopped = await startDev(own.folder, cli);
+    expect(await stopped.end()).toMatchObject({ code: 0 });
+    const killed = await startDev(own.folder, cli);
+    killed.child.kill("SIGKILL");
+    // The data is free again when the program has ended.
+    const free = await until("the program has ended", async () => {
+      try {
+        return openDataDir(path.join(own.folder, ".carillon"));
+      } catch (error) {
+        if (error instanceof DataDirInUse) return undefined;
+        throw error;
+      }
+    });
+    free.release();
   });
 
   test("handlers that cannot be loaded end the start with the place of the fault, before any job runs without them", async () => {
