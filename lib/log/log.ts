@@ -61,7 +61,7 @@ export function textLog(source: string, now: () => Date, write: Write = toStdout
   });
 }
 
-/** Events whose jobs are told elsewhere: `carillon dev` has a line for each job. */
+/** Events that a brief log leaves out, because `carillon dev` prints a line for each job. */
 const toldOfJobs: ReadonlySet<string> = new Set(["job.dead", "job.failed"] satisfies LogEvent[]);
 
 /**

@@ -9,7 +9,7 @@ export interface Reach {
   /** `host:port` as a parsed URL writes its host. These may be private and may use plain HTTP. */
   allowed: ReadonlySet<string>;
   denied: readonly Network[];
-  /** What allows a private `host:port` of a local stack: `carillon dev --webhooks`. */
+  /** The option that allows a private `host:port` in a local stack: `carillon dev --webhooks`. */
   advice?: string | undefined;
 }
 

@@ -24,7 +24,7 @@ export const handlers: readonly JobHandler[] = [
 ];
 `;
 
-/** What `ScheduleEntry` of `carillon` describes; the package is not needed to run it. */
+/** Plain data: the package `carillon` has its type, and is not needed to run it. */
 const schedules = `
 export const schedules = [{ key: "later", when: "every 1h", target: { handler: "looks-twice" } }];
 `;
@@ -144,7 +144,7 @@ describe("carillon-dev, as an app has it that installs the package", { timeout: 
   });
 
   test("the installed stack serves the page", async () => {
-    const page = await fetch(stack.urls.api);
+    const page = await fetch(stack.api);
     expect(page.status).toBe(200);
     expect(await page.text()).toContain('src="./assets/');
   });

@@ -131,7 +131,7 @@ describe("the list of denied networks", () => {
 });
 
 describe("the advice of a local stack", () => {
-  test("a refused private address is told with what allows it on this machine, and an allowed one is not refused", () => {
+  test("the refusal of a private address names the option that allows it on this machine, and an allowed one is not refused", () => {
     const advised = { CARILLON_WEBHOOK_ADVICE: "carillon dev --webhooks" };
     expect(readWebhookUrl("http://localhost:3000/in", reachFrom(advised))).toEqual({
       ok: false,

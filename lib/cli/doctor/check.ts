@@ -3,7 +3,7 @@ export interface Check {
   name: string;
   /** `none`: it does not apply here, or could not be looked at. */
   state: "good" | "wrong" | "none";
-  /** What was found, and what to do about it. */
+  /** The finding, and the remedy. */
   text: string;
 }
 

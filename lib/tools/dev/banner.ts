@@ -21,7 +21,7 @@ export interface BannerParts {
 
 const valueWidth = 160;
 
-/** What a person opens, and what was found. */
+/** The lines at the start: addresses to open, and the files that were found. */
 export function banner(parts: BannerParts): string[] {
   const { stack, portsWhy, handlers, schedules, webhooks, dataDir, folder, paint } = parts;
   const { api, sqs, events } = stack.urls;

@@ -101,7 +101,7 @@ function logIn(
 ): Log {
   if (form === "json") return jsonLog();
   if (form === "text") return textLog("local", clock.now);
-  // What a stop interrupts is no news to the person who stops it.
+  // Errors of work that a stop interrupts are left out: the person has stopped it.
   return briefLog("carillon", clock.now, (line) => {
     if (!stopping.aborted) process.stdout.write(`${line}\n`);
   });

@@ -82,6 +82,9 @@ async function loadOwn({ settings, dataDir, folder }: ProjectParts): Promise<Own
   }
 }
 
+/** The newest versions among which the fields of a removed schedule are looked for. */
+const versionsMax = 10;
+
 type Say = (who: string, text: string, fails?: boolean) => void;
 
 function watchOwn(own: OwnHandlers, stack: Stack, { folder, say }: { folder: string; say: Say }): void {
@@ -106,8 +109,10 @@ async function tellJobs(
     try {
       return targetText((await client.schedules.get(key, { signal })).target);
     } catch (error) {
-      if (isNotFound(error)) return "-";
-      throw error;
+      if (!isNotFound(error)) throw error;
+      // A single job's schedule is removed soon after its end; its versions are kept.
+      const versions = await client.schedules.versions(key, { signal }).take(versionsMax);
+      return targetText(versions.find(({ spec }) => spec !== undefined)?.spec?.target ?? null);
     }
   };
   const lines = jobLines({ paint, now: clock.now, targetOf: rememberedTargets(read) });

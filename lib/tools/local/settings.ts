@@ -35,7 +35,7 @@ export interface LocalSettings {
   lambdaUrl: string | undefined;
   /** The form of the functions' logs, as `CARILLON_LOG` names it. */
   functionLog: "text" | "json" | "brief";
-  /** What allows webhooks to a private address, for the refusal of one. */
+  /** The option that allows webhooks to a private address, for the sentence of a refusal. */
   webhookAdvice: string | undefined;
 }
 

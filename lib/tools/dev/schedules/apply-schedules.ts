@@ -21,7 +21,7 @@ export interface ApplyParts {
 }
 
 export interface Applied {
-  /** What changed, in one line; with faults nothing has. */
+  /** The changes in one line. With faults nothing was changed. */
   line: string;
   /** Each with its file and its position or key. */
   faults: string[];

@@ -5,7 +5,7 @@ import { setHandlers } from "./current-handlers.ts";
 import type { OwnHandlers } from "./own-handlers.ts";
 import { watchFiles } from "./watch-files.ts";
 
-/** How the outcomes of changes are told. */
+/** The output about changes of the handlers. */
 export interface ChangesTold {
   reloaded(handlers: readonly JobHandler[]): void;
   /** The changed files cannot be loaded, and the handlers stay as they are. */
