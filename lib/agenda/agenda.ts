@@ -5,7 +5,7 @@ import { candidatePlaceText, computedIn, readCandidatePlace } from "./computed.t
 import { withHolds } from "./held-by.ts";
 import { jobsIn } from "./jobs.ts";
 import { merged, type Part, type StreamPlace } from "./merge.ts";
-import { type AgendaOutcome, hasStream, isOfPast, isOfPending } from "./outcomes.ts";
+import { type AgendaOutcome, hasStream, isOfHeld, isOfPast } from "./outcomes.ts";
 import { type RangeKind, rangesIn, readRangePlace } from "./ranges.ts";
 import { sourceFor } from "./sources.ts";
 import type { AgendaFilter, AgendaRow, Window } from "./window.ts";
@@ -166,7 +166,7 @@ async function computedUpTo(
       limit: limit - rows.length,
       pending,
       outcome,
-      narrow: pending || isOfPending(outcome),
+      among: isOfHeld(outcome) ? "held" : pending ? "pending" : "all",
     });
     rows.push(...part.rows);
     if (part.last !== null) return { rows, last: part.last };

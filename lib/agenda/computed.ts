@@ -3,7 +3,7 @@ import { judge } from "./judge.ts";
 import { firstOf, type Part } from "./merge.ts";
 import type { AgendaOutcome } from "./outcomes.ts";
 import { type Slice, Slices } from "./slices.ts";
-import { type Candidate, type CandidatePlace, inOrder, type Source } from "./sources.ts";
+import { type Among, type Candidate, type CandidatePlace, inOrder, type Source } from "./sources.ts";
 import type { AgendaRow, Window } from "./window.ts";
 
 const lookedMax = 1_000;
@@ -37,8 +37,7 @@ interface ComputedSearch {
   /** Leaves out occurrences that have a job. */
   pending: boolean;
   outcome: AgendaOutcome | undefined;
-  /** Only of schedules whose past occurrences may have no job yet. */
-  narrow: boolean;
+  among: Among;
 }
 
 /**
@@ -50,11 +49,11 @@ export async function computedIn(
   sql: Sql,
   source: Source,
   { from: earliest, to }: Window,
-  { after, limit, pending, outcome, narrow }: ComputedSearch,
+  { after, limit, pending, outcome, among }: ComputedSearch,
 ): Promise<Part<AgendaRow>> {
   const rows: Part<AgendaRow>["rows"] = [];
   const begin = Math.max(earliest, after?.at ?? earliest);
-  const coming = await Slices.of(await source.rules(sql, narrow), { from: begin, to });
+  const coming = await Slices.of(await source.rules(sql, among), { from: begin, to });
   // Few of them may have the outcome: then as many as a page judges are judged together.
   const wanted = outcome === undefined ? limit : judgedMax;
   let open: Slice[] = [];
@@ -63,7 +62,7 @@ export async function computedIn(
   for (const { slices, looked: most } of steps) {
     const taken = coming.take(slices);
     open.push(...taken.slices);
-    const { found, last } = await source.look(sql, open, { after: place, most, pending: narrow });
+    const { found, last } = await source.look(sql, open, { after: place, most, among });
     const end = earlier(last, taken.until);
     const meant = upTo(found, end);
     for (let at = 0; at < meant.length; ) {

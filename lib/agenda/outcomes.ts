@@ -73,8 +73,8 @@ export function mayHave(outcome: AgendaOutcome | undefined, { state, heldSince }
   return state !== undefined && origins[outcome].jobs?.includes(state) === true;
 }
 
-/** Whether all schedules that have it are held, or late by their spread or slot: an index holds these. */
-export const isOfPending = (outcome: AgendaOutcome | undefined) => outcome === "held";
+/** Whether all schedules that have it are held. */
+export const isOfHeld = (outcome: AgendaOutcome | undefined) => outcome === "held";
 
 /** Whether an occurrence that is still to come cannot have it. */
 export const isOfPast = (outcome: AgendaOutcome | undefined) =>

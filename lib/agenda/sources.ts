@@ -24,18 +24,20 @@ export interface Looked {
   last: CandidatePlace | null;
 }
 
+/**
+ * Which schedules are looked at. `pending`: those whose past occurrences may have no job yet, since they
+ * are held, or due after they occur; one index has them. `held`: the held ones of these.
+ */
+export type Among = "all" | "pending" | "held";
+
 /** The schedules of an agenda. */
 export interface Source {
-  /**
-   * With `pending`, only of schedules whose past occurrences may have no job yet: on hold, or due after
-   * they occur.
-   */
-  rules(sql: Sql, pending: boolean): Promise<Rule[]>;
+  rules(sql: Sql, among: Among): Promise<Rule[]>;
   /** The candidates of some slices after a place, at most `most` of them. */
   look(
     sql: Sql,
     slices: readonly Slice[],
-    options: { after: CandidatePlace | null; most: number; pending: boolean },
+    options: { after: CandidatePlace | null; most: number; among: Among },
   ): Promise<Looked>;
 }
 
@@ -54,6 +56,7 @@ export interface Member {
   rule: number;
   phase: number;
   pending: boolean;
+  held: boolean;
 }
 
 /**
@@ -71,13 +74,24 @@ export async function fewOf(sql: Sql, filter: AgendaFilter): Promise<Member[] | 
     (tx) => tx<FewRow[]>`
     with looked as materialized (${walked(tx, access, range, fewMax + 1)}),
     found as (select s.* from looked s where s.rule is not null and ${isMeant(tx, filter)})
-    select e.looked, s.id, s.key, s.rule, s.phase, s.lagged or s.held_since is not null as pending
+    select e.looked, s.id, s.key, s.rule, s.phase, s.lagged or s.held_since is not null as pending, s.held_since is not null as held
     from (select count(*)::int as looked from looked) e left join found s on e.looked <= ${fewMax}
     order by s.rule, s.phase, s.key`,
   );
   if ((rows[0]?.looked ?? 0) > fewMax) return null;
-  return rows.flatMap(({ id, key, rule, phase, pending }) =>
-    id === null ? [] : [{ id, key, rule: Number(rule), phase: Number(phase), pending: pending === true }],
+  return rows.flatMap(({ id, key, rule, phase, pending, held }) =>
+    id === null
+      ? []
+      : [
+          {
+            id,
+            key,
+            rule: Number(rule),
+            phase: Number(phase),
+            pending: pending === true,
+            held: held === true,
+          },
+        ],
   );
 }
 
@@ -88,23 +102,27 @@ interface FewRow {
   rule: string;
   phase: string;
   pending: boolean | null;
+  held: boolean | null;
 }
+
+const isAmong = (among: Among) => (member: Member) => among === "all" || member[among];
 
 function memorySource(members: readonly Member[]): Source {
   const byRule = Map.groupBy(members, ({ rule }) => rule);
   return {
-    rules: (sql, pending) => {
-      const meant = [...byRule].filter(([, of]) => !pending || of.some((member) => member.pending));
+    rules: (sql, among) => {
+      const meant = [...byRule].filter(([, of]) => of.some(isAmong(among)));
       return rulesOf(
         sql,
         meant.map(([rule]) => rule),
       );
     },
-    look: async (_, slices, { after, most, pending }) => {
+    look: async (_, slices, { after, most, among }) => {
+      const isLooked = isAmong(among);
       const found = slices
         .flatMap(({ rule, base, low, high }) =>
           (byRule.get(rule) ?? [])
-            .filter((member) => member.phase >= low && member.phase < high && (!pending || member.pending))
+            .filter((member) => member.phase >= low && member.phase < high && isLooked(member))
             .map(({ id, key, phase }) => ({ at: base + phase, id, key })),
         )
         .filter((each) => after === null || inOrder(each, after) > 0)
@@ -126,11 +144,11 @@ const lowestCharacter = "\u0001";
 function indexSource(filter: AgendaFilter): Source {
   const { prefix = "", rule } = filter;
   return {
-    rules: (sql, pending) => {
+    rules: (sql, among) => {
       if (rule !== undefined) return rulesOf(sql, [rule]);
-      return pending ? pendingRules(sql) : allRules(sql);
+      return among === "all" ? allRules(sql) : pendingRules(sql);
     },
-    look: async (sql, slices, { after, most, pending }) => {
+    look: async (sql, slices, { after, most, among }) => {
       const lowKeys = slices.map((slice) => {
         if (after === null || startOf(slice) !== after.at) return prefix;
         const behind = `${after.key}${lowestCharacter}`;
@@ -139,14 +157,14 @@ function indexSource(filter: AgendaFilter): Source {
       const rows = await byIndex(
         sql,
         (tx) => tx<{ at: string; id: string; key: string; fit: boolean }[]>`
-        select l.at, s.id, s.key, ${isMeant(tx, filter)} as fit
+        select l.at, s.id, s.key, ${among === "held" ? tx`s.held_since is not null and` : tx``} ${isMeant(tx, filter)} as fit
         from (
           select u.base + s.phase as at, s.id, s.key
           from unnest(${slices.map(({ rule }) => rule)}::bigint[], ${slices.map(({ base }) => base)}::bigint[], ${slices.map(({ low }) => low)}::bigint[],
             ${slices.map(({ high }) => high - 1)}::bigint[], ${lowKeys}::text[]) u (rule, base, low, top, low_key)
           cross join lateral (
             select s.id, s.key, s.phase from carillon.schedules s
-            where ${inIndex(tx, pending ? "pending" : "all")} and ${inRange(tx, { prefix, lowKey: tx`u.low_key` })}
+            where ${inIndex(tx, among === "all" ? "all" : "pending")} and ${inRange(tx, { prefix, lowKey: tx`u.low_key` })}
             order by s.rule, s.phase, s.key limit ${most}) s
           order by 1, 3 limit ${most}) l
         cross join lateral (select * from carillon.schedules s where s.id = l.id offset 0) s

@@ -94,6 +94,25 @@ export interface AgendaCounts {
   exact: boolean;
 }
 
+/** The occurrences of a window that have one outcome, by schedule. */
+export interface AgendaSchedules {
+  asOf: InstantText;
+  occurrences: number;
+  schedules: number;
+  /** Counting stopped: both numbers are at least so high. */
+  more: boolean;
+  /** Up to 100, in the order of their first occurrences. */
+  items: {
+    key: string;
+    scheduleId: string;
+    occurrences: number;
+    first: InstantText;
+    last: InstantText;
+    /** With the outcome `held`: the holds of the first occurrence. */
+    heldBy?: Hold[];
+  }[];
+}
+
 export interface StripParams extends ListOptions {
   /** Default: a day before `to`. */
   from?: Instant | undefined;

@@ -2,6 +2,8 @@ import type {
   AgendaCounts,
   AgendaFilter,
   AgendaItem,
+  AgendaOutcome,
+  AgendaSchedules,
   AgendaWindow,
   LastRuns,
   LastRunsBody,
@@ -164,6 +166,14 @@ export class Carillon {
   /** The occurrences in a window by cadence, of live schedules. */
   agendaCounts(params: AgendaWindow, options?: CallOptions): Promise<AgendaCounts> {
     return this.#get(["v1", "occurrences:count"], params, options);
+  }
+
+  /** How many occurrences of a window have one outcome, such as `held`, and of which schedules. */
+  agendaSchedules(
+    params: AgendaWindow & { outcome: AgendaOutcome },
+    options?: CallOptions,
+  ): Promise<AgendaSchedules> {
+    return this.#get(["v1", "occurrences:schedules"], params, options);
   }
 
   /** The last occurrences of up to 100 keys. */

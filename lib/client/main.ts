@@ -4,6 +4,7 @@ export type {
   AgendaItem,
   AgendaOutcome,
   AgendaPage,
+  AgendaSchedules,
   AgendaWindow,
   LastRun,
   LastRuns,

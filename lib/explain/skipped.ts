@@ -1,6 +1,5 @@
 import { isoInstant } from "../cadence/zone/civil.ts";
 import type { JobRead } from "../job/read-job.ts";
-import type { Outage } from "../parcel/outages.ts";
 import { missedAfterMs } from "../plan/shard.ts";
 import { actorText } from "./actor.ts";
 import { editOf } from "./elsewhere.ts";
@@ -150,7 +149,7 @@ function plainly({ reason }: PassedOver, why: string): Verdict {
 function explainMissed(facts: Facts, version: VersionFact | undefined, passed: PassedOver): Verdict {
   const late = spanText(passed.decided - passed.due);
   const outage = outageIn(facts, ["tick", "database"], { from: passed.due, to: passed.decided });
-  const away = outage === undefined ? "" : `, because ${outageText(until(outage, passed.decided))}`;
+  const away = outage === undefined ? "" : `, because ${outageText(outage)}`;
   const missed = `it was due at ${isoInstant(passed.due)} and could only be planned ${late} later${away}, and an occurrence planned more than ${spanText(missedAfterMs)} late is missed`;
   const into = collapsedInto(facts, version, passed);
   return {
@@ -160,15 +159,6 @@ function explainMissed(facts: Facts, version: VersionFact | undefined, passed: P
     ...(outage === undefined ? {} : { outage }),
     ...(into === undefined ? {} : { collapsedInto: into.occurrence }),
   };
-}
-
-/**
- * The outage as far as it delayed a decision: the tick that decided ended it, and may have had much to
- * do before its own end.
- */
-function until(outage: Outage, decided: number): Outage {
-  const to = outage.to === null ? decided : Math.min(outage.to.getTime(), decided);
-  return { ...outage, to: new Date(to) };
 }
 
 /** With `latest`, the newest missed occurrence runs for all of them. */

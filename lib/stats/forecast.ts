@@ -82,6 +82,7 @@ export async function readForecast(sql: Sql, query: ForecastQuery): Promise<Fore
       : contributorsOf(groups, named, { unfolded, window: { from, count: query.minutes, now } });
   addNamed(contributing ?? [], made.named);
   const names = ruleNames(groups);
+  const isExact = exact && made.exact && unfolded.exact;
   const heavy = line
     .filter(({ fires }) => fires > 0)
     .toSorted((one, other) => other.fires - one.fires || one.at - other.at);
@@ -97,10 +98,10 @@ export async function readForecast(sql: Sql, query: ForecastQuery): Promise<Fore
       ),
     ),
     by: contributing === null ? [] : await largest(sql, contributing, query.by),
-    suggestion: suggestionOf(line, flattened(line, before), names),
+    suggestion: suggestionOf(line, flattened(line, before), { names, isExact }),
     spread: query.spread === undefined ? null : spreadCurve(line, before, query.spread),
     capacity: await readCapacity(sql, asOf),
-    exact: exact && made.exact && unfolded.exact,
+    exact: isExact,
   };
 }
 

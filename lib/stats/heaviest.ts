@@ -86,32 +86,44 @@ export interface Suggestion {
 /** A spread is suggested if it reduces the heaviest minute by at least a fifth. */
 const worthIt = 0.8;
 
+/** A shorter spread is as good as the best one if it leaves at most a fifth more. */
+const asGood = 1.2;
+
+/** `withSpread` has the shortest spread first. */
 export function suggestionOf(
   line: readonly Minute[],
   withSpread: Flattened[],
-  names: ReadonlyMap<string, Named>,
+  { names, isExact }: { names: ReadonlyMap<string, Named>; isExact: boolean },
 ): Suggestion {
   const heaviest = line.toSorted((one, other) => other.fires - one.fires)[0];
   const peak = heaviest?.fires ?? 0;
   const average = Math.round(line.reduce((sum, { fires }) => sum + fires, 0) / line.length);
-  const best = withSpread.toSorted((one, other) => one.peak - other.peak)[0];
-  const helps = best !== undefined && best.peak <= peak * worthIt;
   if (peak === 0) return { peak, average, withSpread, text: "No run is planned in this time." };
-  const known = `The heaviest minute has ${amount(peak)}, ${grouped.format(average)} is the average.`;
-  const effect = helps
-    ? `A spread of ${best.spread} on schedules that run together would lower it to ${grouped.format(best.peak)}.`
-    : littleText(best, peak);
+  const text = (count: number) => `${isExact ? "" : "about "}${grouped.format(count)}`;
+  const known = `The heaviest minute has ${text(peak)} ${peak === 1 ? "run" : "runs"}, ${text(average)} is the average.`;
+  const effect = effectText(withSpread, peak, text);
   return { peak, average, withSpread, text: [known, effect, ...unspreadable(heaviest, names)].join(" ") };
 }
 
-function littleText(best: Flattened | undefined, peak: number): string {
-  if (best === undefined || best.peak >= peak) return "No spread would flatten it.";
-  return `A spread would change little: with ${best.spread} it would still have ${grouped.format(best.peak)}.`;
+/** The shortest spread that is worth it and nearly the best, and what the others would give. */
+function effectText(withSpread: readonly Flattened[], peak: number, text: (count: number) => string): string {
+  const least = Math.min(...withSpread.map((each) => each.peak));
+  const best = withSpread.find((each) => each.peak === least);
+  if (best === undefined || least >= peak) return "No spread would flatten it.";
+  if (least > peak * worthIt)
+    return `A spread would change little: with ${best.spread} it would still have ${text(least)}.`;
+  const chosen = withSpread.find((each) => each.peak <= least * asGood) ?? best;
+  const others = withSpread
+    .filter((each) => each !== chosen)
+    .map(
+      (each, place) =>
+        `${place === 0 ? `With ${each.spread} it would be` : `with ${each.spread}`} ${text(each.peak)}`,
+    );
+  const effect = `A spread of ${chosen.spread} on schedules that run together would lower it to ${text(chosen.peak)}.`;
+  return others.length === 0 ? effect : `${effect} ${others.join(", ")}.`;
 }
 
 const grouped = new Intl.NumberFormat("en-GB");
-
-const amount = (runs: number) => `${grouped.format(runs)} ${runs === 1 ? "run" : "runs"}`;
 
 /** A part of this share is named although a spread does not move it. */
 const namedFrom = 0.1;

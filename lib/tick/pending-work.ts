@@ -13,6 +13,8 @@ import type { TickSettings } from "./run.ts";
 
 /** Result of the check before firing. */
 export interface Before {
+  /** When the tick began; null if the database did not answer. */
+  now: Date | null;
   /**
    * Shards that cannot be fired yet: their near line is before the horizon, or days that firing
    * writes to are not attached.
@@ -69,7 +71,8 @@ export const isDue = ({ due, now }: After, work: Work): boolean => {
 export async function pendingBeforeFiring(sql: Sql): Promise<Before> {
   const [found] = await sql<Before[]>`
     with clock as materialized (select carillon.clock() as now)
-    select array(
+    select ${now(sql)} as now,
+      array(
         select id from carillon.shards s
         where near_until <= ${now(sql)} + ${horizonMs} * interval '1 millisecond' or ${daysMissing(sql)}) as behind,
       array(

@@ -58,7 +58,7 @@ export async function tick(deps: TickDeps, settings: TickSettings, timeIsUp: () 
  */
 async function tickWithHousekeeping(run: Run, sending: ParcelSending): Promise<void> {
   const own = shardsOf(run.settings.share);
-  const { behind, past } = await prepare(run);
+  const { now: began, behind, past } = await prepare(run);
   await fireAll(
     run,
     own.filter((shard) => !behind.includes(shard)),
@@ -72,7 +72,7 @@ async function tickWithHousekeeping(run: Run, sending: ParcelSending): Promise<v
   };
   if (late.length > 0) await fireAll(run, late, { sending, ready });
   await sending.finish();
-  await finish(run, attached);
+  await finish(run, { attached, began });
 }
 
 async function fireAll(

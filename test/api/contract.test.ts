@@ -313,6 +313,7 @@ describe("other documented statuses", () => {
     const query = "from=2030-01-01T00:00:00Z&to=2030-01-02T00:00:00Z";
     await answers("GET", "/v1/occurrences", 200, { query });
     await answers("GET", "/v1/occurrences:count", 200, { query });
+    await answers("GET", "/v1/occurrences:schedules", 200, { query: `${query}&outcome=planned` });
     await answers("GET", "/v1/schedules/walk/occurrences", 200);
     await answers("POST", "/v1/occurrences:last", 200, { body: { keys: ["walk"] } });
     await api.sql`
@@ -321,6 +322,7 @@ describe("other documented statuses", () => {
       from generate_series(0, 999) n, generate_series(0, 20) m`;
     await answers("GET", "/v1/occurrences", 422, { query });
     await answers("GET", "/v1/occurrences:count", 422, { query });
+    await answers("GET", "/v1/occurrences:schedules", 422, { query: `${query}&outcome=planned` });
     await answers("GET", "/v1/occurrences", 200, { query: `${query}&prefix=walk` });
     await api.sql`delete from carillon.cadences where timezone = 'UTC' and expression like 'every 1 day from 2030-01-01T00:00:00.%'`;
   });

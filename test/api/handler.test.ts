@@ -90,6 +90,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
       now: () => operation("agenda.now")(null),
       read: operation("agenda.read"),
       count: operation("agenda.count"),
+      countSchedules: operation("agenda.countSchedules"),
       strip: operation("agenda.strip"),
       last: operation("agenda.last"),
     },

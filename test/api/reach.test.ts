@@ -268,6 +268,10 @@ const cases: Record<string, RouteCase> = {
     ["/v1/occurrences:count", { query: around }],
     ["/v1/occurrences:count", { query: `${around}&rule=every-86400000` }],
   ),
+  "GET /v1/occurrences:schedules": shows(
+    ["/v1/occurrences:schedules", { query: `${around}&outcome=planned` }],
+    ["/v1/occurrences:schedules", { query: `${around}&outcome=held&group=shared` }],
+  ),
   "POST /v1/occurrences:last": refused(["/v1/occurrences:last", { body: { keys: [foreign] } }]),
   "GET /v1/schedules/{key}/occurrences": byKey("/occurrences"),
   "GET /v1/problems": shows("/v1/problems"),

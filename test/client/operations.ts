@@ -231,6 +231,10 @@ export const operations: Readonly<Record<string, Reached>> = {
     call: (c) => c.agendaCounts({ from: at, to: at, ...agendaLabels }),
     answer: "AgendaCounts",
   },
+  countOccurrencesBySchedule: {
+    call: (c) => c.agendaSchedules({ from: at, to: at, ...agendaLabels, outcome: "held" }),
+    answer: "AgendaSchedules",
+  },
   listScheduleOccurrences: {
     call: (c) => c.schedules.occurrences("k", { from: at, to: at, cursor: "c", ...listed }),
     answer: "Strip",

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { explain } from "../../lib/explain/explain.ts";
 import { backfillSchedule } from "../../lib/job-control/backfill.ts";
 import { fireNow } from "../../lib/job-control/fire-now.ts";
+import { readOutages } from "../../lib/parcel/outages.ts";
 import { done, failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, day, hour, minute, second } from "../support/instants.ts";
@@ -165,12 +166,26 @@ describe("past and future instants", () => {
 });
 
 describe("occurrences planned late", () => {
-  test("The outage that made an occurrence missed ends for it when the tick decided, also if that tick went on", async () => {
+  test("An outage ends when the next tick begins, in its list as in explanations, also if that tick takes long", async () => {
     await world.put("often", { when: "*/5 * * * *" });
     await live(world, at("10:06:00"));
+    let isSlow = true;
+    world.queue.sqs.middlewareStack.add(
+      (next) => async (args) => {
+        if (isSlow) await world.clock.advance(36 * second);
+        isSlow = false;
+        return next(args);
+      },
+      { step: "initialize", priority: "high" },
+    );
     await jump(world, at("10:33:00"));
-    await world.sql`update carillon.outages set to_at = to_at + interval '36 s'`;
+    expect(isSlow).toBe(false);
+    const { items } = await readOutages(world.sql, { limit: 10 });
+    expect(items).toMatchObject([
+      { what: "tick", from: at("10:06:00"), to: at("10:33:00"), notedAt: at("10:33:36") },
+    ]);
     expect(await told("often", "10:20:00")).toMatchObject({
+      outage: { what: "tick", from: at("10:06:00"), to: at("10:33:00") },
       sentence: expect.stringContaining(
         "planned 13 minutes later, because no tick ran from 2026-03-02T10:06:00Z to 2026-03-02T10:33:00Z,",
       ),

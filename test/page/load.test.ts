@@ -47,7 +47,9 @@ describe.runIf(chromium !== undefined)("the heat maps of the load (need Chromium
     expect(await page.locator(".curve-times").textContent()).toContain("00:00");
     await page.getByRole("slider", { name: "What if" }).press("ArrowRight");
     await page.getByText("With a spread of 1m, the").waitFor();
-    await page.getByText(/Around midnight, 23:50 to 00:10, .*; with the spread at most \d/).waitFor();
+    await page
+      .getByText(/Around midnight on Mon,? 30 Mar, UTC, 23:50 to 00:10, .*; with the spread at most \d/)
+      .waitFor();
     const note = page.locator(".minute-note").first();
     expect(await note.innerText()).toMatch(/00:00: [\d,]+ runs?, held ones left out, with the spread [\d,]+/);
     await page.locator(".curve").hover({ position: { x: 1, y: 20 } });

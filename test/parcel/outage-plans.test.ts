@@ -81,7 +81,7 @@ describe.each([
     await sql`update carillon.heartbeat set ticked_at = carillon.clock(), server_started_at = pg_postmaster_start_time()`;
     const seen = await touched(
       sql,
-      () => sql`select * from carillon.note_tick(false, interval '1000 years')`,
+      () => sql`select * from carillon.note_tick(false, interval '1000 years', null)`,
     );
     // The one row of the heartbeat is read as a table.
     expect(Object.keys(seen.scanned)).toEqual(["heartbeat"]);

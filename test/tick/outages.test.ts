@@ -56,6 +56,23 @@ describe("the tick", () => {
     expect(await outages()).toEqual([]);
   });
 
+  test("a tick that begins in time and takes long to fire is no gap", async () => {
+    await world.put("once", { when: `at ${at(4 * minute).toISOString()}` });
+    await world.clock.setNow(at(2 * minute));
+    let isSlow = true;
+    world.queue.sqs.middlewareStack.add(
+      (next) => async (args) => {
+        if (isSlow) await world.clock.advance(minute);
+        isSlow = false;
+        return next(args);
+      },
+      { step: "initialize", priority: "high" },
+    );
+    await world.tick();
+    expect(isSlow).toBe(false);
+    expect(await outages()).toEqual([]);
+  });
+
   test("a gap in which a warm tick could not reach the database is an outage of the database", async () => {
     const reach = { failed: true };
     world.more.tick = { reach };

@@ -1,6 +1,12 @@
 import type * as z from "zod";
 import type { RouteDoc } from "../request/route-doc.ts";
-import { agendaAnswer, agendaCountsAnswer, lastRunsAnswer, stripAnswer } from "../views/agenda-view.ts";
+import {
+  agendaAnswer,
+  agendaCountsAnswer,
+  agendaSchedulesAnswer,
+  lastRunsAnswer,
+  stripAnswer,
+} from "../views/agenda-view.ts";
 import { examples } from "./openapi-examples.ts";
 
 const { key, id: scheduleId, createdAt } = examples.listedSchedule;
@@ -73,6 +79,38 @@ export const agendaDocs = {
             },
           ],
           exact: false,
+        },
+      },
+    },
+    problems: [422],
+  },
+  schedules: {
+    summary: "Count the occurrences of a window that have one outcome, by schedule",
+    operation: "countOccurrencesBySchedule",
+    description:
+      "The items that the list has with this `outcome`, counted, such as the `held` ones, with their schedules. Up to 10 pages of 400 items are read; beyond that `more` is true. The limits of the list apply.",
+    tag: "Insight",
+    answers: {
+      200: {
+        what: "The counts, and the schedules.",
+        schema: agendaSchedulesAnswer,
+        example: {
+          asOf: "2026-12-01T08:59:12.345Z",
+          occurrences: 54,
+          schedules: 14,
+          more: false,
+          items: [
+            {
+              key,
+              scheduleId,
+              occurrences: 4,
+              first: occurrence,
+              last: "2026-12-01T09:45:00.000Z",
+              heldBy: [
+                { owner: "night-shift", reason: "waits for the new index", since: createdAt, until: null },
+              ],
+            },
+          ],
         },
       },
     },

@@ -1,4 +1,5 @@
 import { type Agenda, type AgendaSearch, readAgenda } from "../../agenda/agenda.ts";
+import { countBySchedule, type ScheduleCountSearch, type ScheduleCounts } from "../../agenda/by-schedule.ts";
 import { type AgendaCounts, countAgenda } from "../../agenda/counts.ts";
 import { type LastRuns, readLastRuns } from "../../agenda/last-runs.ts";
 import { readStrip, type Strip, type StripSearch } from "../../agenda/strip.ts";
@@ -13,6 +14,7 @@ export interface AgendaOperations {
   /** A page may be short of its limit and still have a `next`. */
   read(search: AgendaSearch): Promise<Agenda>;
   count(window: Window, filter: AgendaFilter): Promise<AgendaCounts>;
+  countSchedules(search: ScheduleCountSearch): Promise<ScheduleCounts>;
   strip(search: StripSearch): Promise<Strip>;
   last(params: { keys: readonly string[]; most: number }): Promise<{ asOf: Date; items: LastRuns[] }>;
 }
@@ -22,6 +24,7 @@ export function agendaOperations(sql: Sql): AgendaOperations {
     now: () => databaseClock(sql),
     read: (search) => readAgenda(sql, search),
     count: (window, filter) => countAgenda(sql, window, filter),
+    countSchedules: (search) => countBySchedule(sql, search),
     strip: (search) => readStrip(sql, search),
     last: (params) => readLastRuns(sql, params),
   };

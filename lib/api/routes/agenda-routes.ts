@@ -18,7 +18,13 @@ import { narrowedOrRefused, refuseForeignKey } from "../request/reach.ts";
 import { noQuery, type Route, readShape, route } from "../request/route.ts";
 import { targetFilter } from "../request/schedule-query.ts";
 import { readSearchCursor, writeSearchCursor } from "../request/search-cursor.ts";
-import { agendaCountsView, agendaView, lastRunsView, stripView } from "../views/agenda-view.ts";
+import {
+  agendaCountsView,
+  agendaSchedulesView,
+  agendaView,
+  lastRunsView,
+  stripView,
+} from "../views/agenda-view.ts";
 
 const windowQuery = {
   from: instantShape.describe("Occurrences from this instant …"),
@@ -85,6 +91,14 @@ const listQuery = z
 
 const countQuery = z.strictObject({ ...windowQuery, ...filterQuery }).refine(isWindow, noWindow);
 
+const schedulesQuery = z
+  .strictObject({
+    ...windowQuery,
+    ...filterQuery,
+    outcome: z.enum(agendaOutcomes).describe("The outcome of the occurrences, such as `held`."),
+  })
+  .refine(isWindow, noWindow);
+
 const stripQuery = z.strictObject({
   from: instantShape.optional().describe("Default: 24 hours before `to`."),
   to: instantShape.optional().describe("Before this instant; default: now."),
@@ -133,6 +147,19 @@ export function agendaRoutes({ agenda }: Operations): Route[] {
       answer: async ({ query: { from, to, ...asked }, token }) => {
         const window = { from: from.getTime(), to: to.getTime() };
         return { status: 200, body: agendaCountsView(await agenda.count(window, filterOf(token, asked))) };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/v1/occurrences:schedules",
+      scope: "read",
+      query: schedulesQuery,
+      doc: agendaDocs.schedules,
+      answer: async ({ query: { from, to, outcome, ...asked }, token }) => {
+        const window = { from: from.getTime(), to: to.getTime() };
+        const filter = filterOf(token, asked);
+        const counts = await agenda.countSchedules({ window, filter, outcome });
+        return { status: 200, body: agendaSchedulesView(counts) };
       },
     }),
     stripRoute(agenda),

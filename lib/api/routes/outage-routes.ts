@@ -26,7 +26,11 @@ const outageSchema = z
     from: instantText.describe(
       "For the tick and the database, the last tick before; for workers, when the first parcel could have been claimed.",
     ),
-    to: instantText.nullable().describe("Null while it lasts."),
+    to: instantText
+      .nullable()
+      .describe(
+        "For the tick and the database, when the next tick began; for workers, the next claim. Null while it lasts. Explanations name the same time.",
+      ),
     notedAt: instantText.describe(
       "When the tick noted it. An outage of the tick or the database is noted when it is over.",
     ),
@@ -44,7 +48,7 @@ const example = {
   what: "tick",
   from: "2026-12-01T09:00:12.000Z",
   to: "2026-12-01T09:06:12.000Z",
-  notedAt: "2026-12-01T09:06:12.000Z",
+  notedAt: "2026-12-01T09:06:14.000Z",
   see: {
     path: "/v1/jobs",
     query: { from: "2026-12-01T09:00:12.000Z", to: "2026-12-01T09:06:12.000Z", lateBy: "1s" },

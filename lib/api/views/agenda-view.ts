@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Agenda } from "../../agenda/agenda.ts";
+import type { ScheduleCounts } from "../../agenda/by-schedule.ts";
 import type { AgendaCounts } from "../../agenda/counts.ts";
 import type { LastRuns } from "../../agenda/last-runs.ts";
 import { ruleText } from "../../agenda/rule-text.ts";
@@ -90,6 +91,30 @@ export const agendaCountsAnswer = z
   })
   .meta({ id: "AgendaCounts", description: "The occurrences of a window by cadence." });
 
+export const agendaSchedulesAnswer = z
+  .strictObject({
+    asOf: instantText,
+    occurrences: z.number().describe("The sum over all schedules, listed or not."),
+    schedules: z.int().describe("How many schedules have such an occurrence."),
+    more: z.boolean().describe("Counting stopped: both numbers are at least so high."),
+    items: z
+      .array(
+        z.strictObject({
+          key: z.string(),
+          scheduleId: z.string(),
+          occurrences: z.number(),
+          first: instantText.describe("Its first such occurrence in the window."),
+          last: instantText,
+          heldBy: z
+            .array(holdSchema)
+            .optional()
+            .describe("With the outcome `held`: the holds that its first occurrence is due under."),
+        }),
+      )
+      .describe("Up to 100 schedules, in the order of their first occurrences."),
+  })
+  .meta({ id: "AgendaSchedules", description: "The occurrences of a window with one outcome, by schedule." });
+
 const deletedSchema = z
   .strictObject({ at: instantText, by: z.string() })
   .nullable()
@@ -177,6 +202,14 @@ export function agendaCountsView({ asOf, occurrences, cadences, items, exact }: 
     exact,
   };
 }
+
+export const agendaSchedulesView = ({ asOf, occurrences, schedules, more, items }: ScheduleCounts) => ({
+  asOf,
+  occurrences,
+  schedules,
+  more,
+  items,
+});
 
 export function stripView(key: string, { scheduleId, createdAt, deleted, items }: Strip) {
   return {

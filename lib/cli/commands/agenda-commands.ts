@@ -1,16 +1,13 @@
 import { agendaOutcomes } from "../../client/agenda.ts";
-import {
-  type AgendaCounts,
-  type AgendaItem,
-  type AgendaWindow,
-  Pages,
-  type Strip,
-  type StripItem,
+import type {
+  AgendaCounts,
+  AgendaItem,
+  AgendaOutcome,
+  AgendaSchedules,
+  AgendaWindow,
 } from "../../client/main.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { listOptions } from "../common-options.ts";
-import { UsageFault } from "../fault.ts";
-import { instantFrom } from "../input.ts";
 import { pageSize, someOf } from "../listed.ts";
 import type { Output } from "../output/output.ts";
 import { stateColour } from "../output/style.ts";
@@ -18,6 +15,7 @@ import { type Column, grouped } from "../output/table.ts";
 import { oneOf } from "../schedule-filter.ts";
 import { measuredText } from "../times.ts";
 import { type TimeWindow, windowFrom } from "../window.ts";
+import { stripCommand } from "./strip-command.ts";
 
 const agendaOptions = {
   prefix: { value: "prefix", about: "Only keys that begin with this" },
@@ -26,7 +24,7 @@ const agendaOptions = {
   target: { value: "target", about: "A kind of target, such as webhook, or one: webhook/api.example.com" },
   rule: { value: "rule", about: "Only one cadence, by the RULE that --count prints, such as cadence-7" },
   outcome: { value: "outcome", about: "Only occurrences with this outcome, such as held, skipped or dead" },
-  count: { about: "Count by cadence instead of listing" },
+  count: { about: "Count by cadence instead of listing; with --outcome, by schedule" },
   ...listOptions,
 } as const;
 
@@ -44,14 +42,13 @@ const agenda = command({
     "carillon agenda tomorrow 9..10 --prefix crm: --count",
     "carillon agenda last 30m --target webhook",
     "carillon agenda mon --outcome held",
+    "carillon agenda mon --outcome held --count",
     "carillon agenda tomorrow 9:00..9:01 --rule cadence-7",
   ],
   run: async (call) => {
     const { words, given, client, out, signal, now } = call;
     const window = windowFrom(words.join(" "), { times: out.times, now: now() });
     const outcome = oneOf(given.text("outcome"), agendaOutcomes, "--outcome");
-    if (outcome !== undefined && given.flag("count"))
-      throw new UsageFault("--count counts nominal occurrences, which have no outcome: leave --outcome out.");
     const asked = {
       ...window,
       prefix: given.text("prefix"),
@@ -60,7 +57,8 @@ const agenda = command({
       target: given.text("target"),
       rule: given.text("rule"),
     };
-    if (given.flag("count")) await showCounts(call, asked);
+    if (given.flag("count"))
+      await (outcome === undefined ? showCounts(call, asked) : showSchedules(call, { ...asked, outcome }));
     else {
       const list = client.agenda({
         ...asked,
@@ -163,115 +161,55 @@ async function showCounts({ client, out, signal }: Call, window: AgendaWindow & 
   );
 }
 
+async function showSchedules(
+  { client, out, signal }: Call,
+  asked: AgendaWindow & TimeWindow & { outcome: AgendaOutcome },
+): Promise<void> {
+  const counts = await client.agendaSchedules(asked, { signal });
+  if (out.isJson) {
+    out.json(counts);
+    return;
+  }
+  noteWindow(out, asked);
+  const { items, occurrences, schedules, more } = counts;
+  const { times } = out;
+  out.table(
+    [
+      {
+        title: "OCCURRENCES",
+        text: (item) => grouped.format(item.occurrences),
+        align: "right",
+        whole: true,
+      },
+      { title: "KEY", text: ({ key }) => key },
+      { title: `FIRST (${times.zone})`, text: ({ first }) => times.wall(first), whole: true },
+      ...(asked.outcome === "held"
+        ? [
+            { title: "HELD", text: ({ heldBy = [] }: ScheduleOf) => heldBy.map(holderText).join(", ") },
+            { title: "UNTIL", text: (item: ScheduleOf) => heldUntil(item, times.wall), whole: true },
+          ]
+        : []),
+    ],
+    items,
+    `No occurrence in this window has the outcome ${asked.outcome}.`,
+  );
+  if (items.length === 0 && !more) return;
+  const amount = `${grouped.format(occurrences)} occurrences of ${grouped.format(schedules)} schedules`;
+  out.line(`${more ? "At least " : ""}${amount} have the outcome ${asked.outcome}.`);
+}
+
+/** It is held until the last of its holds ends. */
+function heldUntil({ heldBy = [] }: ScheduleOf, wall: (at: string) => string): string {
+  const ends = heldBy.map(({ until }) => until);
+  if (ends.includes(null)) return "released";
+  return wall(ends.toSorted().at(-1) ?? "");
+}
+
+type ScheduleOf = AgendaSchedules["items"][number];
+
 /** Such as `holidays: skip`. */
 function calendarText({ calendar }: AgendaCounts["items"][number]): string {
   return calendar === null ? "" : `${calendar.name}: ${calendar.on}`;
 }
 
-const keysMax = 100;
-
-const strip = command({
-  name: "strip",
-  group: "Time",
-  summary: "Show the occurrences of a schedule, each explained; or the last runs of many",
-  usage: "<key>…",
-  about:
-    "With one key: the occurrences of the last 24 hours, or from --from to --to, also of a deleted schedule. With several keys: one line each, with a mark for each of the last 20 occurrences, the newest on the right.",
-  words: { min: 1, max: keysMax },
-  options: {
-    from: { value: "instant", about: "From this instant, such as `2h ago`; default: a day before --to" },
-    to: { value: "instant", about: "Before this instant; default: now" },
-    ...listOptions,
-  },
-  examples: [`carillon strip report:weekly --from "20d ago"`, "carillon strip order:1:unpaid order:2:unpaid"],
-  run: async (call) => {
-    const { words, given } = call;
-    const [from, to] = [given.text("from"), given.text("to")];
-    if (words.length === 1) {
-      const window = { from: instantFrom(call, from, "--from"), to: instantFrom(call, to, "--to") };
-      await showStrip(call, words[0] ?? "", window);
-    } else if (from !== undefined || to !== undefined)
-      throw new UsageFault("--from and --to need a single key: several keys show their last occurrences.");
-    else await showLast(call, words);
-  },
-});
-
-type StripCall = Call<"from" | "to" | keyof typeof listOptions>;
-
-async function showStrip(
-  call: StripCall,
-  key: string,
-  window: { from: string | undefined; to: string | undefined },
-): Promise<void> {
-  const { client, out, signal } = call;
-  let last: Strip | undefined;
-  const list = new Pages<StripItem>(async (cursor) => {
-    const limit = pageSize(call);
-    last = await client.schedules.occurrences(key, { ...window, limit, cursor, signal });
-    return last;
-  });
-  const items = await someOf(call, list);
-  const { times } = out;
-  out.table(
-    [
-      { title: `OCCURRENCE (${times.zone})`, text: ({ occurrence }) => times.wall(occurrence), whole: true },
-      {
-        title: "OUTCOME",
-        text: ({ outcome }) => outcome,
-        colour: ({ outcome }) => stateColour(outcome),
-        whole: true,
-      },
-      { title: "LATE", text: ({ latenessMs }) => measuredText(latenessMs), align: "right", whole: true },
-      { title: "TOOK", text: ({ durationMs }) => measuredText(durationMs), align: "right", whole: true },
-      { title: "WHY", text: ({ sentence }) => times.inSentence(sentence) },
-    ],
-    items,
-    "It has no occurrence in this time.",
-  );
-  const deleted = last?.deleted ?? null;
-  if (deleted !== null && !out.isJson) out.note(`Deleted at ${times.both(deleted.at)} by ${deleted.by}.`);
-}
-
-/** One mark for each outcome; others are a question mark. */
-const marks: Readonly<Record<string, string>> = {
-  ran: "✓",
-  dead: "✗",
-  retrying: "↻",
-  running: "▶",
-  skipped: "–",
-  held: "‖",
-  cancelled: "×",
-  waiting: "·",
-  planned: "·",
-  "not-planned-yet": "·",
-};
-
-async function showLast({ client, out, signal }: Call, keys: readonly string[]): Promise<void> {
-  const { items } = await client.lastRuns({ keys: [...keys] }, { signal });
-  out.table(
-    [
-      { title: "KEY", text: ({ key }) => key },
-      {
-        title: "LAST",
-        text: ({ runs }) => runs.map(({ outcome }) => marks[outcome] ?? "?").join(""),
-        whole: true,
-      },
-      {
-        title: "NEWEST",
-        text: ({ runs, scheduleId }) =>
-          runs.at(-1)?.outcome ?? (scheduleId === null ? "no such schedule" : "none yet"),
-        colour: ({ runs }) => stateColour(runs.at(-1)?.outcome ?? ""),
-        whole: true,
-      },
-      { title: `AT (${out.times.zone})`, text: ({ runs }) => out.times.both(runs.at(-1)?.occurrence) },
-      {
-        title: "DELETED",
-        text: ({ deleted }) => (deleted === null ? "" : `${out.times.wall(deleted.at)} by ${deleted.by}`),
-      },
-    ],
-    items,
-    "",
-  );
-}
-
-export const agendaCommands: readonly Command[] = [agenda, strip];
+export const agendaCommands: readonly Command[] = [agenda, stripCommand];

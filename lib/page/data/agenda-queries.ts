@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import type { AgendaFilter, AgendaWindow } from "../../client/agenda.ts";
+import type { AgendaFilter, AgendaOutcome, AgendaWindow } from "../../client/agenda.ts";
 import type { Carillon } from "../../client/carillon.ts";
 
 const pageLength = 100;
@@ -19,4 +19,11 @@ export const agendaCountsQuery = (carillon: Carillon, window: AgendaWindow) =>
   queryOptions({
     queryKey: ["agenda counts", window],
     queryFn: ({ signal }) => carillon.agendaCounts(window, { signal }),
+  });
+
+/** How many of them have one outcome, and of which schedules. */
+export const agendaSchedulesQuery = (carillon: Carillon, asked: AgendaWindow & { outcome: AgendaOutcome }) =>
+  queryOptions({
+    queryKey: ["agenda schedules", asked],
+    queryFn: ({ signal }) => carillon.agendaSchedules(asked, { signal }),
   });

@@ -1,6 +1,7 @@
 -- Marks that a tick has fired, and keeps the ledger of outages (carillon.outages).
--- A gap of more than 150 s since the last mark is an outage. It is one of the database if its server was restarted
--- in the gap, or if p_unreached says that a tick could not reach it; otherwise it is one of the tick.
+-- A gap of more than 150 s from the last mark to the begin of this tick (p_began; null: not known, then its mark) is an
+-- outage. It is one of the database if its server was restarted in the gap, or if p_unreached says that a tick could not
+-- reach it; otherwise it is one of the tick. It ends with that begin: what this tick decides, it decides after it.
 -- The workers of a queue are away while parcels are ready, sent and not claimed for a minute, no worker has claimed
 -- a parcel of the queue for as long, and none has one under a lease. That outage begins when the first of these
 -- parcels could have been claimed and the last work had ended, and ends with the next claim, or when no such parcel
@@ -10,7 +11,7 @@
 -- Locks: the row of the heartbeat; the open outages.
 -- Returns: the outages that were noted or have ended now.
 -- Called by: noteTick in lib/tick/housekeeping/note-tick.ts, once per tick, after it has fired and before its sweep.
-create or replace function carillon.note_tick(p_unreached boolean, p_retention interval)
+create or replace function carillon.note_tick(p_unreached boolean, p_retention interval, p_began timestamptz)
   returns table (what text, from_at timestamptz, to_at timestamptz)
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
@@ -19,6 +20,7 @@ create or replace function carillon.note_tick(p_unreached boolean, p_retention i
 #variable_conflict use_column
 declare
   v_now timestamptz := carillon.clock();
+  v_began timestamptz := coalesce(p_began, v_now);
   v_started timestamptz(3) := pg_postmaster_start_time();
   v_last carillon.heartbeat;
   v_queue carillon.queue_class;
@@ -30,10 +32,10 @@ begin
   update carillon.heartbeat h set ticked_at = greatest(h.ticked_at, v_now), server_started_at = v_started;
   delete from carillon.outages o
   where o.what in ('tick', 'database', 'fast-workers', 'slow-workers') and o.from_at < v_now - p_retention and o.to_at is not null;
-  if v_now > v_last.ticked_at + interval '150 seconds' then
+  if v_began > v_last.ticked_at + interval '150 seconds' then
     return query
       insert into carillon.outages (what, from_at, to_at, noted_at)
-      values (case when p_unreached or v_last.server_started_at is distinct from v_started then 'database' else 'tick' end, v_last.ticked_at, v_now, v_now)
+      values (case when p_unreached or v_last.server_started_at is distinct from v_started then 'database' else 'tick' end, v_last.ticked_at, v_began, v_now)
       returning outages.what, outages.from_at::timestamptz, outages.to_at::timestamptz;
   end if;
   foreach v_queue in array enum_range(null::carillon.queue_class) loop

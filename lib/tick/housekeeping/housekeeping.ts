@@ -43,12 +43,17 @@ export interface DaysThere {
 }
 
 /** The check before firing. Returns the shards that must be prepared, usually none. */
-export async function prepare({ sql, settings, reach, note }: Run): Promise<Pick<Before, "behind" | "past">> {
+export async function prepare({
+  sql,
+  settings,
+  reach,
+  note,
+}: Run): Promise<Pick<Before, "now" | "behind" | "past">> {
   const there = await pendingBeforeFiring(sql).catch((error: unknown) => {
     rememberReach(reach, error);
     note(error);
     const own = shardsOf(settings.share);
-    return { behind: own, past: own, countedEmpty: true };
+    return { now: null, behind: own, past: own, countedEmpty: true };
   });
   // These counts are forgotten before the tick plans its statements by them.
   if (there.countedEmpty) await sql`select carillon.forget_queue_sizes()`.catch(note);
@@ -70,9 +75,12 @@ export async function attach(run: Run): Promise<DaysThere> {
 }
 
 /** The work that waits until due occurrences have become jobs. */
-export async function finish(whole: Run, attached: DaysThere): Promise<void> {
+export async function finish(
+  whole: Run,
+  { attached, began }: { attached: DaysThere; began: Date | null },
+): Promise<void> {
   // Before the sweep, which sends messages again, and though no time may be left for other work.
-  await noteTick(whole);
+  await noteTick(whole, began);
   const run = { ...whole, queue: { ...whole.queue, time: { isUp: whole.timeIsUp, mostMs: sliceMs } } };
   const found = await pendingAfterFiring(run.sql, run.settings).catch(run.note);
   await takeTurns(partsOf(run, attached), {

@@ -47,11 +47,30 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
       expect(await rows.count()).toBe(1);
       expect(page.url()).toContain("outcome=held");
       const whole = "292 occurrences of 5 expressions, before holds and calendars";
-      await page.getByText(`1 run of 1 schedule is held, all there are · ${whole}`).waitFor();
+      await page.getByText(`1 run of 1 schedule is held · ${whole}`).waitFor();
       expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
       await page.getByLabel("Outcome").selectOption("dead");
       await page.getByText("No run in this time has this outcome.").waitFor();
       await page.getByText(`no run is dead · ${whole}`).waitFor();
+      await tab.close();
+    },
+  );
+
+  test.each([390, 1_440])(
+    "The held runs of a window are counted without a choice, and lead to their schedules with owner, reason and end, at %i px",
+    async (width) => {
+      const tab = await browser.tab({ width });
+      const { page } = tab;
+      await tab.open(day);
+      await page.getByRole("link", { name: "1 run of 1 schedule is held", exact: true }).click();
+      const held = page.getByRole("list", { name: "Held schedules" }).getByRole("listitem");
+      await held.getByText("held by ops: the new index").waitFor();
+      expect(await held.count()).toBe(1);
+      expect(await held.innerText()).toMatch(/^1\s+kept:a held by ops: the new index\s+until released$/);
+      expect(page.url()).toContain("outcome=held");
+      expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
+      await held.getByRole("link", { name: "kept:a" }).click();
+      await page.getByRole("heading", { name: "kept:a" }).waitFor();
       await tab.close();
     },
   );

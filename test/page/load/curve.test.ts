@@ -100,6 +100,35 @@ describe.runIf(chromium !== undefined)("the curve of the load (needs Chromium)",
     await tab.close();
   });
 
+  test("The load says how many held runs its busiest minute leaves out, and leads to them", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/load?zone=UTC&prefix=night");
+    await page.getByText(/^1 held run of tomorrow 00:00 is not counted; the agenda lists it\.$/).waitFor();
+    await page.getByRole("link", { name: "the agenda lists it" }).click();
+    await page.getByText(/^1 run of 1 schedule is held ·/).waitFor();
+    await page.getByRole("list", { name: "Held schedules" }).getByText("night:0").waitFor();
+    await tab.close();
+  });
+
+  test("Each number of an estimate says that it is one", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await page.route("**/v1/forecast*", async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ response: answer, json: { ...(await answer.json()), exact: false } });
+    });
+    await tab.open("/load?zone=UTC&spread=5m");
+    await page.getByText("the busiest minute has about 6 runs instead of about 30").waitFor();
+    await page
+      .getByText(/^Around midnight on Tue,? 3 Mar, UTC, .* with about 4 runs; .* at most about \d/)
+      .waitFor();
+    expect(await page.locator(".curve-most").innerText()).toContain("about 30 at 19:25");
+    await page.getByText("estimates, of the next day, held runs left out").waitFor();
+    await page.getByText(/^estimates, of about \d+ runs$/).waitFor();
+    await tab.close();
+  });
+
   test("Now and the load say for which time a minute is the busiest", async () => {
     const tab = await browser.tab();
     await tab.open("/load?zone=UTC&minutes=60");

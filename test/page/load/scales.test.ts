@@ -130,6 +130,7 @@ describe("the load around midnight", () => {
     const minutes = busy({ "22:53": 40, "23:02": 30, "23:11": 90 });
     const spread = busy({ "23:04": 12, "23:30": 80 });
     expect(midnightLoad(minutes, { spread, zone: "Europe/Berlin" })).toEqual({
+      midnight: "2026-03-28T23:00:00.000Z",
       at: "2026-03-28T22:53:00.000Z",
       fires: 40,
       spread: 12,

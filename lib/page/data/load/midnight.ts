@@ -5,6 +5,7 @@ import { minuteText } from "../time/zone.ts";
 const around = 10;
 
 export interface MidnightLoad {
+  midnight: string;
   /** The busiest minute around midnight. */
   at: string;
   fires: number;
@@ -24,6 +25,7 @@ export function midnightLoad(
   const near = (all: Minutes) => all.slice(Math.max(0, place - around), place + around + 1);
   const most = near(minutes).reduce((busiest, each) => (each.fires > busiest.fires ? each : busiest));
   return {
+    midnight: minutes[place]?.at ?? most.at,
     at: most.at,
     fires: most.fires,
     spread: spread === null ? null : Math.max(...near(spread).map(({ fires }) => fires)),

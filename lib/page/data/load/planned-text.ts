@@ -1,11 +1,17 @@
 import { amountText } from "../amounts.ts";
 
+/** Before each number of an estimate. */
+export const estimateText = (isExact: boolean): string => (isExact ? "" : "about ");
+
+export const runsText = (fires: number, isExact: boolean): string =>
+  `${estimateText(isExact)}${amountText({ count: fires, more: false }, "run")}`;
+
 /**
  * The runs of a planned minute: `about 1,032 runs, held ones left out`. The agenda counts expressions,
  * whatever becomes of their runs, so its number of the same minute may be higher.
  */
 export const plannedText = (fires: number, { isExact }: { isExact: boolean }) =>
-  `${isExact ? "" : "about "}${amountText({ count: fires, more: false }, "run")}, held ones left out`;
+  `${runsText(fires, isExact)}, held ones left out`;
 
 /** `the next hour`, `the next day`: the time of a forecast that begins now. */
 export function aheadText(minutes: number): string {

@@ -11,10 +11,12 @@ import { FilterChips } from "../../parts/filter-chips.tsx";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { ListFreshness } from "../../parts/list-freshness.tsx";
 import { AgendaExport } from "./agenda-export.tsx";
+import { AgendaHeadline } from "./agenda-headline.tsx";
 import { type AgendaSearch, readAgendaSearch, windowOf } from "./agenda-search.ts";
 import { AgendaTable } from "./agenda-table.tsx";
-import { countsText, expressionText, isOnlyCounted } from "./counts-text.ts";
+import { expressionText, isOnlyCounted } from "./counts-text.ts";
 import { ExpressionTable } from "./expression-table.tsx";
+import { HeldSchedules } from "./held-schedules.tsx";
 import { outcomeWord } from "./outcome-words.ts";
 import { QuickWindows } from "./quick-windows.tsx";
 import { WindowFields } from "./window-fields.tsx";
@@ -54,10 +56,13 @@ export function Agenda() {
     <>
       <header className="title">
         <h1>Agenda</h1>
-        <p className={isOutdated ? "quiet outdated" : "quiet"}>
-          {isOutdated ? <span className="hidden">of the window before: </span> : null}
-          {counts.data === undefined || shown.isPending ? "…" : countsText(counts.data, { outcome, listed })}
-        </p>
+        <AgendaHeadline
+          window={window}
+          outcome={filter.outcome}
+          counts={shown.isPending ? undefined : counts.data}
+          listed={listed}
+          isOutdated={isOutdated}
+        />
         {isByExpression ? null : <ListFreshness pages={pages} />}
         <span className="actions">
           <AgendaExport window={filter} />
@@ -105,6 +110,7 @@ export function Agenda() {
         {isByExpression && counts.data !== undefined ? (
           <ExpressionTable counts={counts.data} outcome={outcome} />
         ) : null}
+        {filter.outcome === "held" ? <HeldSchedules window={window} /> : null}
         {!isByExpression && pages.data !== undefined ? (
           <AgendaTable
             items={items}

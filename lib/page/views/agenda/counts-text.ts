@@ -1,4 +1,4 @@
-import type { AgendaCounts, AgendaItem, AgendaOutcome } from "../../../client/agenda.ts";
+import type { AgendaCounts, AgendaItem, AgendaOutcome, AgendaSchedules } from "../../../client/agenda.ts";
 import { amountText } from "../../data/amounts.ts";
 import { outcomeVerb } from "./outcome-words.ts";
 
@@ -14,13 +14,13 @@ export interface Listed {
  */
 export function countsText(
   counts: AgendaCounts,
-  { outcome, listed }: { outcome: AgendaOutcome | undefined; listed: Listed | undefined },
+  { chosen, listed }: { chosen: string | undefined; listed: Listed | undefined },
 ): string {
   const { exact, occurrences, cadences } = counts;
   const runs = amountText({ count: occurrences, more: false }, "occurrence");
   const expressions = amountText({ count: cadences, more: false }, "expression");
   const all = `${exact ? "" : "about "}${runs} of ${expressions}, before holds and calendars`;
-  if (outcome !== undefined && listed !== undefined) return `${listedText(listed, outcome)} · ${all}`;
+  if (chosen !== undefined) return `${chosen} · ${all}`;
   if (isOnlyCounted(counts, listed)) return `nothing is listed · ${all}`;
   return all;
 }
@@ -38,16 +38,15 @@ export function isOnlyCounted({ occurrences }: AgendaCounts, listed: Listed | un
   return occurrences > 0 && listed !== undefined && listed.items.length === 0 && !listed.hasMore;
 }
 
-/** `58 runs of 13 schedules are held, all there are`. */
-function listedText({ items, hasMore }: Listed, outcome: AgendaOutcome): string {
-  if (items.length === 0)
-    return `no run ${outcomeVerb(outcome, 1)}${hasMore ? " so far, still searching" : ""}`;
-  const count = items.reduce((sum, { passedOver }) => sum + (passedOver?.count ?? 1), 0);
-  const isLeast =
-    hasMore || items.some(({ passedOver }) => passedOver?.more === true || passedOver?.count === null);
-  const runs = amountText({ count, more: false }, "run");
-  const schedules = new Set(items.map(({ scheduleId }) => scheduleId)).size;
+/** `58 runs of 13 schedules are held`: the server's count, which is of the whole window. */
+export function outcomeText(
+  { occurrences, schedules, more }: AgendaSchedules,
+  outcome: AgendaOutcome,
+): string {
+  if (occurrences === 0)
+    return `no run ${outcomeVerb(outcome, 1)}${more ? " of those that were looked at" : ""}`;
+  const least = more ? "at least " : "";
+  const runs = amountText({ count: occurrences, more: false }, "run");
   const of = amountText({ count: schedules, more: false }, "schedule");
-  const amount = `${isLeast ? "at least " : ""}${runs} of ${hasMore ? "at least " : ""}${of} ${outcomeVerb(outcome, count)}`;
-  return hasMore ? `${amount}, more below` : `${amount}, all there are`;
+  return `${least}${runs} of ${least}${of} ${outcomeVerb(outcome, occurrences)}`;
 }

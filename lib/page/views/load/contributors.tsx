@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { Forecast } from "../../../client/forecast.ts";
 import { numberText } from "../../data/amounts.ts";
-import { aheadText } from "../../data/load/planned-text.ts";
+import { aheadText, runsText } from "../../data/load/planned-text.ts";
 import { Panel } from "../../parts/panel.tsx";
 import type { By } from "./load-search.ts";
 import { PlannedMinute } from "./planned-minute.tsx";
@@ -20,9 +20,13 @@ interface ContributorsProps {
 export function Contributors({ forecast, prefix, by }: ContributorsProps) {
   const { heaviest, by: parts, total } = forecast;
   if (total === 0) return null;
+  const estimates = forecast.exact ? "" : "estimates, ";
   return (
     <div className="two">
-      <Panel title="Busiest minutes" note={`of ${aheadText(forecast.minutes.length)}, held runs left out`}>
+      <Panel
+        title="Busiest minutes"
+        note={`${estimates}of ${aheadText(forecast.minutes.length)}, held runs left out`}
+      >
         <ol className="groups parts">
           {heaviest.map(({ at, fires, most }) => (
             <li key={at}>
@@ -43,7 +47,7 @@ export function Contributors({ forecast, prefix, by }: ContributorsProps) {
           ))}
         </ol>
       </Panel>
-      <Panel title="Largest parts" note={`of ${numberText(total)} runs`}>
+      <Panel title="Largest parts" note={`${estimates}of ${runsText(total, forecast.exact)}`}>
         <ol className="groups parts">
           {parts.map(({ name, fires }) => (
             <li key={name ?? ""}>

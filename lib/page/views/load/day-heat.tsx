@@ -3,7 +3,7 @@ import { type KeyboardEvent, useMemo, useState } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
 import { amountText, numberText } from "../../data/amounts.ts";
 import { type DayCell, dayMapOf } from "../../data/load/day-map.ts";
-import { plannedText } from "../../data/load/planned-text.ts";
+import { estimateText, plannedText } from "../../data/load/planned-text.ts";
 import { minuteText } from "../../data/time/zone.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { Panel } from "../../parts/panel.tsx";
@@ -42,7 +42,7 @@ export function DayHeat({ forecast, prefix }: DayHeatProps) {
   return (
     <Panel
       title="The next day, minute by minute"
-      note={`${numberText(forecast.total)} runs; hours of ${zone}`}
+      note={`${estimateText(forecast.exact)}${numberText(forecast.total)} runs; hours of ${zone}`}
     >
       <DayGrid
         map={map}

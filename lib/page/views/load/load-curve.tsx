@@ -3,7 +3,7 @@ import type { Forecast } from "../../../client/forecast.ts";
 import { amountText, numberText, shortNumberText } from "../../data/amounts.ts";
 import { countTicks, timeTicks } from "../../data/load/curve-scale.ts";
 import { midnightIn } from "../../data/load/midnight.ts";
-import { plannedText } from "../../data/load/planned-text.ts";
+import { estimateText, plannedText } from "../../data/load/planned-text.ts";
 import { minuteText } from "../../data/time/zone.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { Panel } from "../../parts/panel.tsx";
@@ -68,7 +68,11 @@ export function LoadCurve({ forecast, prefix }: LoadCurveProps) {
             <span style={{ left: share(most) }} className={most < minutes.length * roomTo ? "begin" : "end"}>
               <i>▼</i>
               <span>
-                <b>{numberText(heaviest[0].fires)}</b> at {minuteText(Date.parse(heaviest[0].at), zone)}
+                <b>
+                  {estimateText(forecast.exact)}
+                  {numberText(heaviest[0].fires)}
+                </b>{" "}
+                at {minuteText(Date.parse(heaviest[0].at), zone)}
               </span>
             </span>
           )}

@@ -1,13 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { amountText, numberText } from "../../data/amounts.ts";
+import type { Forecast } from "../../../client/forecast.ts";
+import { numberText } from "../../data/amounts.ts";
 import { forecastQuery } from "../../data/load/load-queries.ts";
-import { aheadText } from "../../data/load/planned-text.ts";
+import { aheadText, estimateText, runsText } from "../../data/load/planned-text.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Contributors } from "./contributors.tsx";
 import { DayHeat } from "./day-heat.tsx";
 import { Estimated } from "./estimated.tsx";
+import { HeldLine } from "./held-line.tsx";
 import { LoadCurve } from "./load-curve.tsx";
 import { LoadHead } from "./load-head.tsx";
 import { type LoadSearch, paramsOf, spreads } from "./load-search.ts";
@@ -41,8 +43,11 @@ export function MinutesLoad({ search }: { search: LoadSearch }) {
             heaviest={data.heaviest[0]?.at}
             ahead={aheadText(data.minutes.length)}
             prefix={search.prefix}
-            result={data.spread === null ? null : effectText(data.suggestion.peak, data.spread.peak)}
+            result={data.spread === null ? null : effectText(data, data.spread.peak)}
           >
+            {data.heaviest[0] === undefined ? null : (
+              <HeldLine at={data.heaviest[0].at} prefix={search.prefix} />
+            )}
             <MidnightLine forecast={data} prefix={search.prefix} />
           </SpreadSlider>
           {search.view === "day" ? (
@@ -58,8 +63,8 @@ export function MinutesLoad({ search }: { search: LoadSearch }) {
   );
 }
 
-function effectText(before: number, after: number): string {
-  const runs = amountText({ count: after, more: false }, "run");
-  if (after === before) return `the busiest minute still has ${runs}: it has no effect`;
-  return `the busiest minute has ${runs} instead of ${numberText(before)}`;
+function effectText({ suggestion: { peak }, exact }: Forecast, after: number): string {
+  const runs = runsText(after, exact);
+  if (after === peak) return `the busiest minute still has ${runs}: it has no effect`;
+  return `the busiest minute has ${runs} instead of ${estimateText(exact)}${numberText(peak)}`;
 }
