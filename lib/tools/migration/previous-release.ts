@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "05f28b7f0ab21137317ddddcfd73ed8c8d6d711961b9056e705c187e55ca798e",
+  migrationsDigest: "63593f4b83b028d2088a801826ea5f1c2b89f4a6501d22d5497671f6619cd4d2",
 } as const;
