@@ -10,6 +10,7 @@ import { Palette } from "./palette.tsx";
 import { contentId, SkipLink } from "./skip-link.tsx";
 import { TokenNote } from "./token-note.tsx";
 import { ViewChange } from "./view-change.tsx";
+import { ZoneNote } from "./zone-note.tsx";
 import { ZoneSwitch } from "./zone-switch.tsx";
 import "../look/parts.css";
 import "../look/shell.css";
@@ -43,6 +44,7 @@ export function Shell() {
         <ZoneSwitch />
         <Keys />
       </header>
+      <ZoneNote />
       <main id={contentId} tabIndex={-1}>
         <Outlet />
       </main>

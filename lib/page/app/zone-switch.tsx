@@ -1,10 +1,12 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import { scheduleQuery } from "../data/one-schedule-queries.ts";
 import { readerZone } from "../data/time/zone.ts";
 import { useSession } from "../hooks/session-context.ts";
+import { useChooseZone } from "../hooks/use-choose-zone.ts";
+import { useZone } from "../hooks/use-zone.ts";
 import "../look/dialog.css";
 import "../look/palette.css";
 
@@ -15,23 +17,21 @@ const ZoneList = lazy(() =>
 
 /** The zone of all times on the screen: the reader's, UTC, that of the schedule, or the address's. */
 export function ZoneSwitch() {
-  const { zone } = useSearch({ from: "__root__" });
-  const navigate = useNavigate();
+  const shown = useZone();
+  const chooseZone = useChooseZone();
   const [isOpen, setOpen] = useState(false);
   const own = readerZone();
   const ofSchedule = useScheduleZone();
-  const shown = zone ?? own;
   const choose = (chosen: string) => {
     setOpen(false);
-    void navigate({
-      to: ".",
-      search: (search: Record<string, unknown>) => ({ ...search, zone: chosen === own ? undefined : chosen }),
-      replace: true,
-    });
+    chooseZone(chosen);
   };
   return (
     <Dialog.Root open={isOpen} onOpenChange={setOpen}>
-      <Dialog.Trigger className="zone-button" aria-label={`Zone of all times: ${shown}`}>
+      <Dialog.Trigger
+        className={shown === own ? "zone-button" : "zone-button other"}
+        aria-label={`Zone of all times: ${shown}`}
+      >
         <span>{shown}</span>
         <svg viewBox="0 0 10 6" width="10" height="6" aria-hidden="true">
           <path d="m1 1 4 4 4-4" />

@@ -15,15 +15,15 @@ export interface PreviewedDraft {
 
 /** When a document would run if it were saved now; its faults are in the error. */
 export const draftPreviewQuery = (carillon: Carillon, { body, key, from }: PreviewedDraft) => {
-  const sent = { ...withoutEmptyTarget(body), ...(key === undefined ? {} : { key }), from, n: runsShown };
+  const sent = { ...withoutEmpty(body), ...(key === undefined ? {} : { key }), from, n: runsShown };
   return queryOptions({
     queryKey: ["draft", sent],
     queryFn: async ({ signal }) => {
       const path = ["v1", "preview"];
       const request = { method: "POST", path, body: sent, changes: false, options: { signal } } as const;
-      return (await carillon.request<Preview>(request)).body;
+      return { preview: (await carillon.request<Preview>(request)).body, of: body };
     },
-    enabled: hasWhen(body),
+    enabled: !hasNoWhen(body),
     placeholderData: (before) => before,
   });
 };
@@ -39,32 +39,23 @@ export const storedRunsQuery = (
     placeholderData: (before) => before,
   });
 
+/** Whether it is not said yet when it runs. */
+export const hasNoWhen = ({ when }: JsonObject): boolean =>
+  when === undefined || when === null || [when].flat().every((each) => each === "");
+
 /**
- * The faults of a target that is missing or not typed yet, which the preview leaves out so that times are
- * seen before. `null` is refused as a missing target is when saving.
+ * Without an expression and a target that are not typed yet. The server would refuse them, and what is missing
+ * is known without it; a preview needs no target.
  */
-export const targetCheckQuery = (carillon: Carillon, { body, key }: Omit<PreviewedDraft, "from">) => {
-  const sent = { ...body, target: body["target"] ?? null, ...(key === undefined ? {} : { key }), n: 1 };
-  return queryOptions({
-    queryKey: ["draft target", sent],
-    queryFn: async ({ signal }) => {
-      const path = ["v1", "preview"];
-      const request = { method: "POST", path, body: sent, changes: false, options: { signal } } as const;
-      return (await carillon.request<Preview>(request)).body;
-    },
-    enabled: hasWhen(body) && withoutEmptyTarget(body)["target"] === undefined,
-  });
-};
-
-const hasWhen = ({ when }: JsonObject) => when !== undefined && when !== "" && when !== null;
-
-/** A preview needs no target, so one that is not typed yet is no fault. */
-function withoutEmptyTarget(body: JsonObject): JsonObject {
+function withoutEmpty(body: JsonObject): JsonObject {
+  const { when } = body;
+  const typed = Array.isArray(when) ? { ...body, when: when.filter((each) => each !== "") } : body;
   const isEmpty =
+    body["target"] === null ||
     ["queue", "handler", "lambda"].some((kind) => valueAt(body, ["target", kind]) === "") ||
     (isObject(valueAt(body, ["target", "webhook"])) &&
       valueAt(body, ["target", "webhook", "url"]) === undefined);
-  if (!isEmpty) return body;
-  const { target: _, ...rest } = body;
+  if (!isEmpty) return typed;
+  const { target: _, ...rest } = typed;
   return rest;
 }

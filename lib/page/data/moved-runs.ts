@@ -1,28 +1,37 @@
 import { numberText, spanText } from "./amounts.ts";
 
-/** The instants of the runs that an edit takes away and adds, and a sentence on them. */
+/** A coming run before and after an edit. One that goes has no instant after it, a new one none before it. */
+export interface RunChange {
+  before: string | null;
+  after: string | null;
+}
+
+/** The runs before and after an edit in the order of time, and a sentence on those that move. */
 export interface MovedRuns {
-  gone: ReadonlySet<string>;
-  added: ReadonlySet<string>;
+  changes: readonly RunChange[];
+  isAnyMoved: boolean;
   text: string;
 }
 
 /** Compares two lists of coming runs, of which a full one goes on beyond its end. */
 export function movedRuns(before: readonly string[], after: readonly string[], most: number): MovedRuns {
-  const [wasOld, isNew] = [new Set(before), new Set(after)];
-  const left = before.filter((at) => !isNew.has(at));
-  const come = after.filter((at) => !wasOld.has(at));
   const shifts = shiftsOf(before, after);
-  if (shifts !== null)
-    return { gone: new Set(left), added: new Set(come), text: shiftText(left, before, shifts) };
+  if (shifts !== null) {
+    const changes = before.map((at, place) => ({ before: at, after: after[place] ?? null }));
+    return { changes, isAnyMoved: true, text: shiftText(changes, shifts) };
+  }
   // A run beyond the end of a full list may be in it still.
   const end = Math.min(
     ...[before, after].map((list) => (list.length < most ? Infinity : instantOf(list.at(-1)))),
   );
-  const isCovered = (at: string) => instantOf(at) <= end;
-  const gone = left.filter(isCovered);
-  const added = come.filter(isCovered);
-  return { gone: new Set(gone), added: new Set(added), text: changesText(before, gone, added) };
+  const [wasOld, isNew] = [new Set(before), new Set(after)];
+  const changes = [...new Set([...before, ...after])]
+    .filter((at) => instantOf(at) <= end)
+    .toSorted((one, other) => instantOf(one) - instantOf(other))
+    .map((at) => ({ before: wasOld.has(at) ? at : null, after: isNew.has(at) ? at : null }));
+  const gone = changes.filter((run) => run.after === null).length;
+  const added = changes.filter((run) => run.before === null).length;
+  return { changes, isAnyMoved: gone + added > 0, text: changesText(before.length, gone, added) };
 }
 
 const instantOf = (at: string | undefined) => Date.parse(at ?? "");
@@ -53,21 +62,22 @@ function shiftsOf(before: readonly string[], after: readonly string[]): Shifts |
 /** The largest change of a clock. */
 const clockChangeMs = 2 * 3_600_000;
 
-function shiftText(moved: readonly string[], before: readonly string[], { least, most }: Shifts): string {
+function shiftText(changes: readonly RunChange[], { least, most }: Shifts): string {
   const way = most > 0 ? "later" : "earlier";
   const [short, long] = [Math.abs(least), Math.abs(most)].toSorted((one, other) => one - other).map(spanText);
   const by = short === long ? `${long} ${way}` : `${short} to ${long} ${way}`;
-  if (before.length === 1) return `The only coming run moves, ${by}.`;
-  const runs = `${numberText(moved.length)} of the next ${numberText(before.length)} runs`;
-  return moved.length === 1 ? `${runs} moves, ${by}.` : `${runs} move, each ${by}.`;
+  if (changes.length === 1) return `The only coming run moves, ${by}.`;
+  const moved = changes.filter(({ before, after }) => before !== after).length;
+  const runs = `${numberText(moved)} of the next ${numberText(changes.length)} runs`;
+  return moved === 1 ? `${runs} moves, ${by}.` : `${runs} move, each ${by}.`;
 }
 
-function changesText(before: readonly string[], gone: readonly string[], added: readonly string[]): string {
-  if (gone.length === 0 && added.length === 0) return "No run moves.";
+function changesText(before: number, gone: number, added: number): string {
+  if (gone === 0 && added === 0) return "No run moves.";
   const left =
-    gone.length === 0
+    gone === 0
       ? "No run goes"
-      : `${numberText(gone.length)} of the next ${numberText(before.length)} runs ${gone.length === 1 ? "goes" : "go"}`;
-  if (added.length === 0) return `${left}, and none is new.`;
-  return `${left}, and ${numberText(added.length)} ${added.length === 1 ? "is" : "are"} new.`;
+      : `${numberText(gone)} of the next ${numberText(before)} runs ${gone === 1 ? "goes" : "go"}`;
+  if (added === 0) return `${left}, and none is new.`;
+  return `${left}, and ${numberText(added)} ${added === 1 ? "is" : "are"} new.`;
 }

@@ -46,15 +46,35 @@ describe("the runs that an edit moves", () => {
   );
 
   test("Runs beyond the end of the other list are not said to go", () => {
-    const { gone, added, text } = movedRuns(every(2 * hour), every(hour), most);
+    const { changes, text } = movedRuns(every(2 * hour), every(hour), most);
     expect(text).toBe("No run goes, and 10 are new.");
-    expect([gone.size, added.size]).toEqual([0, 10]);
+    expect(changes.map(({ after }) => after)).toEqual(every(hour));
+    expect(changes.filter(({ before }) => before === null)).toHaveLength(10);
   });
 
   test("Runs that come earlier, beside those that stay, are new and not a move of all", () => {
-    const { gone, text } = movedRuns(every(24 * hour), every(24 * hour, -4 * 24 * hour), most);
+    const { changes, text } = movedRuns(every(24 * hour), every(24 * hour, -4 * 24 * hour), most);
     expect(text).toBe("No run goes, and 4 are new.");
-    expect(gone.size).toBe(0);
+    expect(changes.every(({ after }) => after !== null)).toBe(true);
+  });
+
+  test("Each run that moves is beside the one that it becomes, also where others stay", () => {
+    const before = every(24 * hour, 0, 3);
+    const after = before.with(2, every(24 * hour, hour, 3)[2] ?? "");
+    expect(movedRuns(before, after, most)).toMatchObject({
+      changes: before.map((at, place) => ({ before: at, after: after[place] })),
+      isAnyMoved: true,
+    });
+  });
+
+  test("Runs that go and runs that come are in one list, in the order of time", () => {
+    const before = every(24 * hour, 0, 2);
+    const after = every(24 * hour, 5 * hour, 1);
+    expect(movedRuns(before, after, most).changes).toEqual([
+      { before: before[0], after: null },
+      { before: null, after: after[0] },
+      { before: before[1], after: null },
+    ]);
   });
 
   test("A single run that moves is named so", () => {

@@ -101,7 +101,7 @@ describe.runIf(chromium !== undefined)("an edit that cannot be saved yet (needs 
     expect(await page.locator("[aria-invalid=true]").count()).toBe(0);
     await press(page, "Create");
     expect(await focused(page)).toBe("Queue");
-    await page.locator(".field-fault").getByText("takes the name, URL or ARN").waitFor();
+    await page.locator(".field-fault").getByText("Give it a queue.").waitFor();
     await page.getByLabel("Kind").selectOption("webhook");
     await page.getByText("Give it a URL.").waitFor();
     await settled(page);

@@ -22,9 +22,8 @@ describe.runIf(chromium !== undefined)("the ways out of the editor (need Chromiu
     const tab = await browser.tab(look);
     const { page } = tab;
     await tab.open(`/new?key=${encodeURIComponent(key)}`);
-    // In this order: between both, a time without a queue would be refused by the preview.
-    await page.getByLabel("Queue", { exact: true }).fill("reports");
     await page.getByLabel("When", { exact: true }).fill("0 7 * * *");
+    await page.getByLabel("Queue", { exact: true }).fill("reports");
     await page.getByRole("button", { name: "Create" }).click();
     const created = page.getByRole("status").filter({ hasText: `${key} is created.` });
     await created.waitFor();
@@ -61,9 +60,9 @@ describe.runIf(chromium !== undefined)("the ways out of the editor (need Chromiu
     const tab = await browser.tab();
     const { page } = tab;
     await tab.open("/schedules/zoned/edit?zone=UTC");
-    await page.getByRole("heading", { name: "Version 1, as stored · times in Europe/Berlin" }).waitFor();
+    await page.getByRole("heading", { name: "Coming runs · times in Europe/Berlin" }).waitFor();
     await page.getByLabel("Time zone").fill("Asia/Tokyo");
-    await page.getByRole("heading", { name: "As edited · times in Asia/Tokyo" }).waitFor();
+    await page.getByRole("heading", { name: "Version 1 and the edit · times in Asia/Tokyo" }).waitFor();
     await tab.open("/new?zone=UTC");
     await page.getByLabel("When", { exact: true }).fill("0 7 * * *");
     await page.getByLabel("Time zone").fill("Asia/Tokyo");

@@ -13,8 +13,8 @@ function statsOf(jobs: number, p99Ms: number | null): Stats {
 
 describe("the words of lateness", () => {
   test.each([
-    { jobs: 5_000, ms: 336_000, words: "lateness that 1 of 100 runs exceeded, last 5 minutes" },
-    { jobs: 12, ms: 1_500, words: "lateness of the latest run, last 5 minutes" },
+    { jobs: 5_000, ms: 336_000, words: "99 of 100 runs started within this, last 5 minutes" },
+    { jobs: 12, ms: 1_500, words: "the longest delay of a run, last 5 minutes" },
     { jobs: 0, ms: null, words: "lateness: no run has started in the last 5 minutes" },
   ])(
     "The figure of the lateness of $jobs runs says which runs it is of, and of which time",
@@ -27,12 +27,12 @@ describe("the words of lateness", () => {
     {
       jobs: 5_000,
       ms: 369_000,
-      text: "In the last 5 minutes 1 of 100 runs started more than 6 min 9 s late; none is late now.",
+      text: "In the last 5 minutes 99 of 100 runs started within 6 min 9 s of their time; none is late now.",
     },
     {
       jobs: 12,
       ms: 1_500,
-      text: "In the last 5 minutes the latest run started 1.5 s late; none is late now.",
+      text: "In the last 5 minutes the most delayed run started 1.5 s late; none is late now.",
     },
     { jobs: 5_000, ms: 300, text: "In the last 5 minutes 99 of 100 runs started within 0.3 s." },
     { jobs: 12, ms: 0, text: "In the last 5 minutes all 12 runs started within 0.1 s." },
@@ -57,7 +57,7 @@ describe("the words of lateness", () => {
   test("Runs that an outage made late are said to come after one that is over", () => {
     const ended = [outage("2026-03-02T10:01:00.000Z")];
     expect(punctualText(statsOf(5_000, 336_000), ended)).toBe(
-      "In the last 5 minutes 1 of 100 runs started more than 5 min 36 s late, after an outage that is over; none is late now.",
+      "In the last 5 minutes 99 of 100 runs started within 5 min 36 s of their time, after an outage that is over; none is late now.",
     );
     expect(isAfterOutage(statsOf(5_000, 336_000), ended)).toBe(true);
   });

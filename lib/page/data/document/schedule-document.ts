@@ -43,5 +43,9 @@ const timingFields: ReadonlySet<string> = new Set([...timeFields, "delivery"]);
 /** Whether an edit changes when a schedule runs. If not, an interval keeps counting from its start. */
 export function movesTimes(before: JsonObject, after: JsonObject): boolean {
   const isRelative = typeof after["when"] === "string" && /^\s*in\s/i.test(after["when"]);
-  return isRelative || differingFields(before, after).some((name) => timingFields.has(name));
+  return isRelative || hasOtherTimes(before, after);
 }
+
+/** Whether two documents differ in a field that says when a schedule runs. */
+export const hasOtherTimes = (one: JsonObject, other: JsonObject): boolean =>
+  differingFields(one, other).some((name) => timingFields.has(name));

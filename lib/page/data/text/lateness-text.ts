@@ -6,7 +6,7 @@ export const lateMs = 1_000;
 /** The resolution of the figures. */
 const stepMs = 100;
 const minuteMs = 60_000;
-/** Among fewer runs, the lateness of which 1 of 100 is beyond is that of the latest one. */
+/** Among fewer runs, the lateness within which 99 of 100 started is that of the latest one. */
 const hundred = 100;
 
 /** `last 5 minutes`: the time whose lateness is shown. */
@@ -18,13 +18,13 @@ function minutesText({ asOf, lastMinutes }: Stats): string {
 
 /** The words beneath the figure of lateness. While it is awaited they are those of a busy time. */
 export function latenessWords(stats: Stats | undefined): string {
-  if (stats === undefined) return "lateness that 1 of 100 runs exceeded, last 5 minutes";
+  if (stats === undefined) return "99 of 100 runs started within this, last 5 minutes";
   const jobs = stats.lastMinutes?.lateness.jobs ?? 0;
   const time = minutesText(stats);
   if (jobs === 0) return `lateness: no run has started in the ${time}`;
   return jobs < hundred
-    ? `lateness of the latest run, ${time}`
-    : `lateness that 1 of 100 runs exceeded, ${time}`;
+    ? `the longest delay of a run, ${time}`
+    : `99 of 100 runs started within this, ${time}`;
 }
 
 /** Whether an outage that is over explains that some of the last runs started late. */
@@ -45,10 +45,11 @@ export function punctualText(stats: Stats, outages: readonly Outage[]): string {
   if (jobs === 0 || p99Ms === null) return `No run has started in the ${time}.`;
   const isFew = jobs < hundred;
   if (p99Ms > lateMs) {
-    const late = `${spanText(p99Ms)} late${isAfterOutage(stats, outages) ? ", after an outage that is over" : ""}`;
+    const late = spanText(p99Ms);
+    const why = isAfterOutage(stats, outages) ? ", after an outage that is over" : "";
     return isFew
-      ? `In the ${time} the latest run started ${late}; none is late now.`
-      : `In the ${time} 1 of 100 runs started more than ${late}; none is late now.`;
+      ? `In the ${time} the most delayed run started ${late} late${why}; none is late now.`
+      : `In the ${time} 99 of 100 runs started within ${late} of their time${why}; none is late now.`;
   }
   const runs = !isFew ? "99 of 100 runs" : jobs === 1 ? "the only run" : `all ${numberText(jobs)} runs`;
   return `In the ${time} ${runs} started within ${spanText(Math.max(stepMs, p99Ms))}.`;

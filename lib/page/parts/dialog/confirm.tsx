@@ -5,7 +5,15 @@ import { useAction } from "../../hooks/use-action.ts";
 import { sentenceOf } from "../answer-state.tsx";
 import { onDoneClick } from "./done-click.ts";
 import { Leave } from "./leave.tsx";
+import { Progress, type Share } from "./progress.tsx";
 import "../../look/dialog.css";
+
+interface Acting {
+  reason: string;
+  /** What is done so far, in words, and of how much, where that is known. */
+  progress(text: string, share?: Share): void;
+  isStopped(): boolean;
+}
 
 export interface ConfirmProps<Preview> {
   /** The text of the button that opens the dialog; it ends with an ellipsis. */
@@ -19,7 +27,9 @@ export interface ConfirmProps<Preview> {
   /** The button that acts, such as `Retry 163 jobs`. Null where there is nothing to do. */
   verb(preview: Preview): string | null;
   /** Does it, and returns a sentence on what was done. `progress` reports on the way. */
-  act(options: { reason: string; progress(text: string): void }): Promise<string>;
+  act(options: Acting): Promise<string>;
+  /** The action asks `isStopped` between its parts, and ends there: then a button stops it. */
+  isStoppable?: boolean;
   /** Shown with the sentence on what was done. */
   outcome?: ReactNode;
   /** A link that leads on once it is done, to a view without this dialog. */
@@ -81,6 +91,7 @@ function Question<Preview>({
   describe,
   verb,
   act,
+  isStoppable,
   isDangerous,
   hasNoReason,
   fields,
@@ -91,7 +102,10 @@ function Question<Preview>({
 }: ConfirmProps<Preview> & { onPhase(phase: Phase): void }) {
   const reasonId = useId();
   const [reason, setReason] = useState("");
-  const [progress, setProgress] = useState<string | null>(null);
+  const [progress, setProgress] = useState<{ text: string; share: Share | undefined } | null>(null);
+  const [isStopping, setStopping] = useState(false);
+  // Read by an action that has begun before the press.
+  const stopped = useRef(false);
   const [isRefused, setRefused] = useState(false);
   const seen = useQuery({
     queryKey: ["preview", ...previewKey],
@@ -100,8 +114,17 @@ function Question<Preview>({
     gcTime: 0,
   });
   const action = useAction({
-    mutationFn: () => act({ reason, progress: setProgress }),
-    onMutate: () => onPhase("acting"),
+    mutationFn: () =>
+      act({
+        reason,
+        progress: (text, share) => setProgress({ text, share }),
+        isStopped: () => stopped.current,
+      }),
+    onMutate: () => {
+      stopped.current = false;
+      setStopping(false);
+      onPhase("acting");
+    },
     onSuccess: () => onPhase("done"),
     onError: () => onPhase("failed"),
   });
@@ -131,7 +154,7 @@ function Question<Preview>({
           {sentenceOf(error)}
         </p>
       )}
-      {progress === null ? null : <p role="status">{progress}</p>}
+      {progress === null ? null : <Progress {...progress} />}
       {fields}
       {hasNoReason === true ? null : (
         <label htmlFor={reasonId} className="dialog-reason">
@@ -145,7 +168,23 @@ function Question<Preview>({
         </p>
       ) : null}
       <footer>
-        <Leave isBusy={action.isPending} />
+        {action.isPending && isStoppable === true ? (
+          <button
+            type="button"
+            className="button"
+            disabled={isStopping}
+            onClick={({ detail }) => {
+              // It stands where the second click of a double click on its neighbour may fall.
+              if (detail > 1) return;
+              stopped.current = true;
+              setStopping(true);
+            }}
+          >
+            {isStopping ? "Stopping …" : "Stop"}
+          </button>
+        ) : (
+          <Leave isBusy={action.isPending} />
+        )}
         <button
           type="button"
           className={`button ${isDangerous === true ? "danger" : "primary"}`}

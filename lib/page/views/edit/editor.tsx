@@ -1,8 +1,9 @@
 import { useEffect, useMemo, useState } from "react";
 import type { Fault } from "../../../client/request/problem.ts";
 import type { Schedule } from "../../../client/schedule.ts";
-import { type ReadText, rangeOf } from "../../data/document/json-text.ts";
+import { type JsonObject, type ReadText, rangeOf } from "../../data/document/json-text.ts";
 import { documentOf, movesTimes } from "../../data/document/schedule-document.ts";
+import { hasNoWhen } from "../../data/edit-queries.ts";
 import { FaultItems } from "../../parts/fault-items.tsx";
 import { JsonEditor } from "../../parts/json-editor.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -13,13 +14,14 @@ import { forgetDraft } from "./draft/kept-draft.ts";
 import { distinct } from "./faults.ts";
 import { FurtherForm, NeededForm } from "./form.tsx";
 import { LeaveGuard } from "./leave-guard.tsx";
-import { focusField, hasNoWhen, type Obstacle, obstacleOf } from "./obstacle.ts";
+import { focusField, missingOf, type Obstacle, obstacleOf } from "./obstacle.ts";
 import { Reading } from "./reading.tsx";
 import { Restored } from "./restored.tsx";
 import { SaveLine } from "./save-line.tsx";
 import { faultsIn, useReadings } from "./use-readings.ts";
 import { useSave } from "./use-save.ts";
 import { readOrEmpty, useText } from "./use-text.ts";
+import { Words } from "./words.tsx";
 import "../../look/schedule.css";
 import "../../look/schedule-parts.css";
 import "../../look/edit.css";
@@ -38,19 +40,17 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
   const { text, read, value, version, began, isDirty, isPayloadJson } = edited;
   const [from, setFrom] = useState<string | undefined>(undefined);
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
-  const { preview, runs, unset, isStale } = useReadings(stored, value, from);
+  const { preview, error: unread, runs, isStale, isOfEarlierText } = useReadings(stored, value, from);
   const save = useSave(stored?.key, version, refetch);
   useEffect(() => {
     // The field may be far below the button.
     if (save.error !== null) focusField(null);
   }, [save.error]);
-  const shown = hasNoWhen(value) ? undefined : preview.data;
+  const shown = hasNoWhen(value) ? undefined : preview;
   const moves = movesTimes(began, value);
-  const error = save.error ?? preview.error;
+  const error = save.error ?? unread;
   const faults = faultsIn(error);
   const marks = useMemo(() => marksOf(text, read, faults), [text, read, faults]);
-  const isFaulty = unset.length > 0 || faultsIn(preview.error).length > 0;
-  const unsetShown = unset.filter(({ path }) => touched.has(path));
   const touch = (field: string) =>
     setTouched((before) => (before.has(field) ? before : new Set([...before, field])));
   const change = (changed: string) => {
@@ -66,7 +66,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
   const draft = {
     text,
     value,
-    faults: distinct([...faults, ...unsetShown]),
+    faults: distinct([...faults, ...missedIn(value, touched)]),
     change: read.ok ? change : unchanged,
     payload: edited.payload,
     typePayload: edited.typePayload,
@@ -101,7 +101,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
         isSaving={save.isPending}
         isConflicting={theirs !== null}
         consequence={isDirty && !isStale ? consequenceOf(runs.data, moves ? shown : runs.data) : null}
-        obstacle={obstacleOf({ read, isPayloadJson, value, isFaulty })}
+        obstacle={obstacleOf({ read, isPayloadJson, value, isFaulty: faultsIn(unread).length > 0 })}
         error={save.error}
         onSave={() => save.act(value)}
         onBlocked={({ field }: Obstacle) => {
@@ -111,7 +111,12 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
         commands={copiedSave(text, stored?.key, version)}
       />
       <div className="editor">
-        <NeededForm draft={draft} isReadable={read.ok} isNew={stored === undefined} preview={shown} />
+        <NeededForm
+          draft={draft}
+          isReadable={read.ok}
+          isNew={stored === undefined}
+          brief={shown && <Words preview={shown} isOfEarlierText={isOfEarlierText} />}
+        />
         <Reading
           preview={shown}
           stored={
@@ -121,8 +126,8 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
           }
           moves={moves}
           isRefused={error !== null}
-          unset={unsetShown.filter(({ path }) => !faults.some((fault) => fault.path === path))}
           isStale={isStale}
+          isOfEarlierText={isOfEarlierText}
           from={from}
           onFrom={setFrom}
         />
@@ -144,6 +149,13 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
 
 /** While the text is no JSON the form changes nothing. */
 const unchanged = () => {};
+
+/** A missing field is shown as a fault once the reader has been there, or has been sent there. */
+function missedIn(value: JsonObject, touched: ReadonlySet<string>): Fault[] {
+  const missing = missingOf(value);
+  if (missing === null || missing.field === null || missing.field.startsWith("when")) return [];
+  return touched.has(missing.field) ? [{ path: missing.field, message: missing.text }] : [];
+}
 
 function marksOf(text: string, read: ReadText, faults: readonly Fault[]) {
   if (!read.ok) return [{ ...read.range, message: read.message }];

@@ -1,5 +1,4 @@
 import type { ReactNode } from "react";
-import type { Preview } from "../../../client/time.ts";
 import { isObject, valueAt } from "../../data/document/json-text.ts";
 import { useNarrow } from "../../hooks/use-narrow.ts";
 import { Panel } from "../../parts/panel.tsx";
@@ -20,22 +19,21 @@ import {
 import { PayloadField } from "./payload-field.tsx";
 import { ScreenZone } from "./screen-zone.tsx";
 import { WhenField } from "./when-field.tsx";
-import { Words } from "./words.tsx";
 
 interface FormProps {
   draft: Draft;
   /** Whether the text is JSON; if not, the form shows the last reading and changes nothing. */
   isReadable: boolean;
   isNew: boolean;
-  /** The server's reading, for one column: there the panel with it is a screen below. */
-  preview: Preview | undefined;
+  /** The server's reading in short, for one column: there the panel with it is a screen below. */
+  brief: ReactNode;
 }
 
 /**
  * The fields that every schedule needs, on one screen beside the server's reading. The form is a view of
  * the document: it draws the fields that it knows and leaves all others as they are.
  */
-export function NeededForm({ draft, isReadable, isNew, preview }: FormProps) {
+export function NeededForm({ draft, isReadable, isNew, brief }: FormProps) {
   const isNarrow = useNarrow();
   return (
     <Panel title="When and where" note="edits the JSON below">
@@ -44,11 +42,7 @@ export function NeededForm({ draft, isReadable, isNew, preview }: FormProps) {
         <WhenField draft={draft} />
         <Fields fields={[zoneField]} draft={draft} />
         {isNew ? <ScreenZone draft={draft} /> : null}
-        {preview === undefined || !isNarrow ? null : (
-          <div className="brief-reading">
-            <Words preview={preview} />
-          </div>
-        )}
+        {isNarrow && brief !== undefined ? <div className="brief-reading">{brief}</div> : null}
         <Section title="Target">
           <TargetFields draft={draft} />
         </Section>
@@ -58,7 +52,7 @@ export function NeededForm({ draft, isReadable, isNew, preview }: FormProps) {
 }
 
 /** The payload, the labels, further times and the policies: what has a default. */
-export function FurtherForm({ draft, isReadable }: Omit<FormProps, "isNew" | "preview">) {
+export function FurtherForm({ draft, isReadable }: Omit<FormProps, "isNew" | "brief">) {
   return (
     <Panel title="Further fields" note="fields that are not here stay in the JSON">
       <fieldset className="form" disabled={!isReadable}>

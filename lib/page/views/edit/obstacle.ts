@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type ReadText, valueAt } from "../../data/document/json-text.ts";
+import { hasNoWhen } from "../../data/edit-queries.ts";
 
 /** The schedule cannot be saved before this is done. */
 export interface Obstacle {
@@ -24,10 +25,12 @@ export function obstacleOf({ read, isPayloadJson, value, isFaulty }: Edit): Obst
   return isFaulty ? { text: "Not saved yet: the server would refuse it.", field: null } : null;
 }
 
-/** The first thing that every schedule needs and this one lacks. */
-function missingOf(value: JsonObject): Obstacle | null {
+/** The first thing that every schedule needs and this one lacks. The server is not asked about it. */
+export function missingOf(value: JsonObject): Obstacle | null {
   if (hasNoWhen(value)) return { text: "Write when it runs.", field: "when" };
-  const { target } = value;
+  const { when, target } = value;
+  if (Array.isArray(when) && when.includes(""))
+    return { text: "Write the empty expression, or remove it.", field: whenField(when.indexOf("")) };
   if (target === undefined || target === null) return { text: "Choose a target.", field: "target" };
   const needed = neededOfTarget.find(({ path, empty }) => {
     const [kind = ""] = path;
@@ -36,8 +39,8 @@ function missingOf(value: JsonObject): Obstacle | null {
   return needed === undefined ? null : { text: needed.text, field: ["target", ...needed.path].join(".") };
 }
 
-export const hasNoWhen = ({ when }: JsonObject): boolean =>
-  when === undefined || when === "" || when === null;
+/** The name of one of the expressions of `when`, whose first one has that of all. */
+export const whenField = (place: number): string => (place === 0 ? "when" : `when[${place}]`);
 
 /** An event needs nothing: its bus, its source and its type have defaults. */
 const neededOfTarget = [
@@ -52,7 +55,7 @@ export function focusField(field: string | null): void {
   const found =
     field === null
       ? document.querySelector<HTMLElement>('.form [aria-invalid="true"]')
-      : document.querySelector<HTMLElement>(`[data-field="${field}"]`);
+      : document.querySelector<HTMLElement>(`[data-field="${CSS.escape(field)}"]`);
   // An editor of JSON lives in a shadow root.
   const inner = found?.shadowRoot?.querySelector<HTMLElement>("[contenteditable]");
   (inner ?? found)?.focus();

@@ -2,27 +2,31 @@ import { useQuery } from "@tanstack/react-query";
 import { CarillonProblem, type Fault } from "../../../client/request/problem.ts";
 import type { Schedule } from "../../../client/schedule.ts";
 import type { JsonObject } from "../../data/document/json-text.ts";
-import { draftPreviewQuery, storedRunsQuery, targetCheckQuery } from "../../data/edit-queries.ts";
+import { hasOtherTimes } from "../../data/document/schedule-document.ts";
+import { draftPreviewQuery, storedRunsQuery } from "../../data/edit-queries.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { useSettled } from "../../hooks/use-settled.ts";
 
-const typingMs = 250;
+/** Longer than the pause between two letters: a half-typed expression is not sent, to be refused. */
+const typingMs = 400;
 
 /** The server's readings of the edited document, once typing pauses, and the runs of the stored version. */
 export function useReadings(stored: Schedule | undefined, value: JsonObject, from: string | undefined) {
   const { carillon } = useSession();
   const settled = useSettled(value, typingMs);
   const preview = useQuery(draftPreviewQuery(carillon, { body: settled, key: stored?.key, from }));
-  const targetCheck = useQuery(targetCheckQuery(carillon, { body: settled, key: stored?.key }));
   const runs = useQuery({
     ...storedRunsQuery(carillon, { key: stored?.key ?? "", version: stored?.version, from }),
     enabled: stored !== undefined,
   });
+  const read = preview.data;
   return {
-    preview,
+    preview: read?.preview,
+    error: preview.error,
     runs,
-    unset: faultsIn(targetCheck.error),
     isStale: settled !== value || preview.isFetching,
+    /** Whether the reading is of a text that says other times than the edited one does by now. */
+    isOfEarlierText: read !== undefined && hasOtherTimes(read.of, value),
   };
 }
 

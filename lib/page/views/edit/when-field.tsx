@@ -1,8 +1,9 @@
-import { useId, useRef } from "react";
+import { Fragment, useId, useRef } from "react";
 import { isObject } from "../../data/document/json-text.ts";
 import { type Draft, setValue } from "./draft/draft.ts";
 import { faultsOf, placedFault, proposedWhen } from "./faults.ts";
 import { Faults, Hint } from "./field.tsx";
+import { whenField } from "./obstacle.ts";
 import { Proposals } from "./proposals.tsx";
 
 /** The expressions of `when`, each with the place of its fault drawn under it. */
@@ -30,9 +31,10 @@ export function WhenField({ draft }: { draft: Draft }) {
         <OneWhen
           // biome-ignore lint/suspicious/noArrayIndexKey: an expression has no other name than its place.
           key={place}
+          name={whenField(place)}
           label={texts.length === 1 ? "When" : `When, expression ${place + 1}`}
           text={text}
-          isMissing={text === "" && texts.length === 1 && draft.touched.has("when")}
+          isMissing={text === "" && draft.touched.has(whenField(place))}
           messages={[
             ...(texts.length === 1 ? whole : []),
             ...draft.faults.filter(({ path }) => path === `when[${place}]`),
@@ -49,7 +51,10 @@ export function WhenField({ draft }: { draft: Draft }) {
   );
 }
 
+const examples = ["0 9 * * 1-5", "every 5m", "in 3h", "at 2026-12-01T09:00"];
+
 interface OneWhenProps {
+  name: string;
   label: string;
   text: string;
   isMissing: boolean;
@@ -58,7 +63,7 @@ interface OneWhenProps {
   onRemove: (() => void) | null;
 }
 
-function OneWhen({ label, text, isMissing, messages, onChange, onRemove }: OneWhenProps) {
+function OneWhen({ name, label, text, isMissing, messages, onChange, onRemove }: OneWhenProps) {
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
   const faults = text === "" ? [] : messages.map(placedFault);
@@ -72,7 +77,7 @@ function OneWhen({ label, text, isMissing, messages, onChange, onRemove }: OneWh
         <input
           ref={input}
           id={id}
-          data-field="when"
+          data-field={name}
           className="mono"
           spellCheck={false}
           autoComplete="off"
@@ -92,7 +97,15 @@ function OneWhen({ label, text, isMissing, messages, onChange, onRemove }: OneWh
           {`${" ".repeat(position)}^`}
         </pre>
       )}
-      <Hint id={`${id}-hint`}>e.g. 0 9 * * 1-5, every 5m, in 3h, at 2026-12-01T09:00</Hint>
+      <Hint id={`${id}-hint`}>
+        e.g.{" "}
+        {examples.map((each, place) => (
+          <Fragment key={each}>
+            {place === 0 ? "" : ", "}
+            <code className="whole">{each}</code>
+          </Fragment>
+        ))}
+      </Hint>
       <Faults id={`${id}-fault`} messages={words} />
       <Proposals
         texts={proposed}

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { JobsDryRun, RetryFilter } from "../../../client/job.ts";
-import { amountText, numberText } from "../../data/amounts.ts";
+import { amountText } from "../../data/amounts.ts";
+import { entriesMax, progressText, retriedText, retryInParts } from "../../data/bulk/retry-parts.ts";
 import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
@@ -16,7 +17,7 @@ interface RetryAllProps {
 /** Retries all jobs that a filter selects, after the server has counted them. */
 export function RetryAll({ filter, retried, onRetried }: RetryAllProps) {
   const { carillon } = useSession();
-  const [asOf, setAsOf] = useState<string>();
+  const [counted, setCounted] = useState<JobsDryRun>();
   if (!useMay("retryJobs")) return null;
   return (
     <Confirm<JobsDryRun>
@@ -25,9 +26,9 @@ export function RetryAll({ filter, retried, onRetried }: RetryAllProps) {
       title="Retry these jobs?"
       previewKey={["retry", filter]}
       preview={async (signal) => {
-        const counted = await carillon.jobs.retryDryRun(filter, { signal });
-        setAsOf(counted.asOf);
-        return counted;
+        const seen = await carillon.jobs.retryDryRun(filter, { signal });
+        setCounted(seen);
+        return seen;
       }}
       describe={(preview) => (
         <>
@@ -47,32 +48,31 @@ export function RetryAll({ filter, retried, onRetried }: RetryAllProps) {
         </>
       )}
       verb={(preview) => (preview.count === 0 ? null : `Retry ${amountText(preview, "job")}`)}
-      act={async ({ reason, progress }) => {
+      isStoppable
+      act={async ({ reason, progress, isStopped }) => {
+        const total = counted ?? { count: 0, more: true };
         // Jobs that died after the count were not confirmed.
-        const counted = filter.state === "cancelled" ? filter : { ...filter, to: filter.to ?? asOf };
-        let done = 0;
-        let failed = 0;
-        let cursor: string | undefined;
+        const asked = filter.state === "cancelled" ? filter : { ...filter, to: filter.to ?? counted?.asOf };
         const entries: string[] = [];
-        do {
-          const part = await carillon.jobs.retryMany(counted, {
-            cursor,
-            limit: jobsOfCall,
-            ...(reason === "" ? {} : { reason }),
+        const told = (done: number) =>
+          progress(progressText(done, total), total.more ? undefined : { done, of: total.count });
+        told(0);
+        try {
+          const retriedNow = await retryInParts({
+            counted: total,
+            call: (part) => carillon.jobs.retryMany(asked, { ...part, ...(reason === "" ? {} : { reason }) }),
+            onPart: (done, entry) => {
+              if (entry !== null) entries.push(entry);
+              told(done);
+            },
+            isStopped,
           });
-          done += part.done;
-          failed += part.failed;
-          if (part.entry !== null) entries.push(part.entry);
-          cursor = part.cursor;
-          progress(`${numberText(done)} jobs retried …`);
-        } while (cursor !== undefined);
-        onRetried(entries.slice(-entriesMax));
-        return `${amountText({ count: done, more: false }, "job is", "jobs are")} retried.${failed === 0 ? "" : ` ${numberText(failed)} could not be: their rows are locked or cannot be written.`}`;
+          return retriedText(retriedNow, total);
+        } finally {
+          // Also after a failure: what was retried until then is followed.
+          onRetried(entries.slice(-entriesMax));
+        }
       }}
     />
   );
 }
-
-/** The most that one call retries: each call is an entry of the audit, and few of these are followed. */
-const jobsOfCall = 10_000;
-const entriesMax = 20;
