@@ -15,11 +15,8 @@ export interface MovedRuns {
 
 /** Compares two lists of coming runs, of which a full one goes on beyond its end. */
 export function movedRuns(before: readonly string[], after: readonly string[], most: number): MovedRuns {
-  const shifts = shiftsOf(before, after);
-  if (shifts !== null) {
-    const changes = before.map((at, place) => ({ before: at, after: after[place] ?? null }));
-    return { changes, isAnyMoved: true, text: shiftText(changes, shifts) };
-  }
+  const moved = closestMove(before, after, most);
+  if (moved !== null) return moved;
   // A run beyond the end of a full list may be in it still.
   const end = Math.min(
     ...[before, after].map((list) => (list.length < most ? Infinity : instantOf(list.at(-1)))),
@@ -32,6 +29,39 @@ export function movedRuns(before: readonly string[], after: readonly string[], m
   const gone = changes.filter((run) => run.after === null).length;
   const added = changes.filter((run) => run.before === null).length;
   return { changes, isAnyMoved: gone + added > 0, text: changesText(before.length, gone, added) };
+}
+
+/**
+ * All runs as moved, by the shortest way: where the new time still comes today, the first run is new,
+ * and tomorrow's moves by hours, and not to today. Null where runs go and come, or none moves.
+ */
+function closestMove(before: readonly string[], after: readonly string[], most: number): MovedRuns | null {
+  const areFull = before.length === most && after.length === most;
+  const [firstOld, firstNew] = [before.slice(0, 1), after.slice(0, 1)];
+  const ways = [
+    { gone: [], added: [], from: before, to: after },
+    { gone: [], added: firstNew, from: before.slice(0, -1), to: after.slice(1) },
+    { gone: firstOld, added: [], from: before.slice(1), to: after.slice(0, -1) },
+  ];
+  const [closest] = ways
+    .slice(0, areFull ? ways.length : 1)
+    .flatMap((way) => {
+      const shifts = shiftsOf(way.from, way.to);
+      return shifts === null ? [] : [{ ...way, shifts, by: Math.max(-shifts.least, shifts.most) }];
+    })
+    .toSorted((one, other) => one.by - other.by);
+  if (closest === undefined) return null;
+  const { gone, added, from, to, shifts } = closest;
+  const changes = from.map((at, place) => ({ before: at, after: to[place] ?? null }));
+  const others = [
+    ...gone.map((at) => ({ change: { before: at, after: null }, text: " The first one goes." })),
+    ...added.map((at) => ({ change: { before: null, after: at }, text: " The first one is new." })),
+  ];
+  return {
+    changes: [...others.map(({ change }) => change), ...changes],
+    isAnyMoved: true,
+    text: `${shiftText(changes, shifts)}${others.map(({ text }) => text).join("")}`,
+  };
 }
 
 const instantOf = (at: string | undefined) => Date.parse(at ?? "");

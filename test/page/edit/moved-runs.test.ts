@@ -45,6 +45,24 @@ describe("the runs that an edit moves", () => {
     },
   );
 
+  test("A new time that still comes today is a new run, and the others move by the hours between the times", () => {
+    const { changes, text } = movedRuns(every(24 * hour), every(24 * hour, -19 * hour), most);
+    expect(text).toBe("19 of the next 19 runs move, each 5 h later. The first one is new.");
+    expect(changes.slice(0, 2)).toEqual([
+      { before: null, after: every(24 * hour, -19 * hour)[0] },
+      { before: every(24 * hour)[0], after: every(24 * hour, -19 * hour)[1] },
+    ]);
+  });
+
+  test("A run of today whose new time has passed goes, and the others move by the hours between the times", () => {
+    const { changes, text } = movedRuns(every(24 * hour), every(24 * hour, 19 * hour), most);
+    expect(text).toBe("19 of the next 19 runs move, each 5 h earlier. The first one goes.");
+    expect(changes.slice(0, 2)).toEqual([
+      { before: every(24 * hour)[0], after: null },
+      { before: every(24 * hour)[1], after: every(24 * hour, 19 * hour)[0] },
+    ]);
+  });
+
   test("Runs beyond the end of the other list are not said to go", () => {
     const { changes, text } = movedRuns(every(2 * hour), every(hour), most);
     expect(text).toBe("No run goes, and 10 are new.");
