@@ -24,7 +24,7 @@ let declared: Record<string, z.infer<typeof declaration>>;
 beforeAll(() => {
   template = plain(templateFiles.inVpc);
   declared = z.record(z.string(), declaration).parse(template.template["Parameters"]);
-}, 300_000);
+}, 600_000);
 
 const declarationOf = (name: string) => {
   const found = declared[name];

@@ -36,7 +36,7 @@ let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), "carillon-template-"));
   execFileSync(process.execPath, [tool, "--out", folder], { stdio: "pipe" });
-}, 300_000);
+}, 600_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const textOf = (...file: string[]) => readFileSync(path.join(folder, ...file), "utf8");
