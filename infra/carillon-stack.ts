@@ -1,12 +1,18 @@
-import { CfnOutput, Stack } from "aws-cdk-lib";
+import { CfnOutput, Stack, type StackProps } from "aws-cdk-lib";
 import type { Construct } from "constructs";
 import { Carillon } from "./carillon.ts";
 import type { Settings } from "./settings.ts";
 
 /** A stack with Carillon only, and outputs that operators and callers need after the deployment. */
 export class CarillonStack extends Stack {
-  constructor(scope: Construct, id: string, settings: Settings) {
+  constructor(
+    scope: Construct,
+    id: string,
+    settings: Settings,
+    props: Pick<StackProps, "stackName" | "synthesizer"> = {},
+  ) {
     super(scope, id, {
+      ...props,
       description: "Carillon, a serverless scheduler",
       terminationProtection: settings.databaseProtected,
     });

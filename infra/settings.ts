@@ -63,6 +63,11 @@ export function checkedSettings(given: GivenSettings): Settings {
   return read(given, "");
 }
 
+/** The settings of a file, or as texts, checked in the same way. */
+export function settingsOfValues(given: Readonly<Record<string, unknown>>): Settings {
+  return read(given, "");
+}
+
 function read(given: object, prefix: string): Settings {
   const result = settingsShape.safeParse(given);
   if (result.success) return result.data;

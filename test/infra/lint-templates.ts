@@ -2,11 +2,12 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { plainTemplate } from "../../infra/tools/template/plain-template.ts";
 import { synthesised } from "./synthesised.ts";
 import { variants } from "./variants.ts";
 
-// `npm run lint:cfn`: checks the template of every set of settings with cfn-lint, which knows
-// CloudFormation's rules.
+// `npm run lint:cfn`: checks the template of every set of settings, and the plain templates, with
+// cfn-lint, which knows CloudFormation's rules.
 
 const root = path.join(import.meta.dirname, "..", "..");
 const linter = process.env["CARILLON_CFN_LINT"] ?? "cfn-lint";
@@ -25,11 +26,18 @@ function versionOf(command: string): string | null {
 function lint(version: string): number {
   const folder = mkdtempSync(path.join(tmpdir(), "carillon-templates-"));
   try {
-    const files = Object.entries(variants).map(([name, settings]) => {
+    const write = (name: string, template: unknown) => {
       const file = path.join(folder, `${name.replaceAll(/\W+/g, "-")}.json`);
-      writeFileSync(file, JSON.stringify(synthesised(settings).template.toJSON(), null, 1));
+      writeFileSync(file, JSON.stringify(template, null, 1));
       return file;
-    });
+    };
+    const files = [
+      ...Object.entries(variants).map(([name, settings]) =>
+        write(name, synthesised(settings).template.toJSON()),
+      ),
+      write("plain", plainTemplate({}, false).template),
+      write("plain in a VPC", plainTemplate({}, true).template),
+    ];
     // Runs in the root, where .cfnlintrc lists the ignored rules with reasons.
     const { status } = spawnSync(linter, ["--", ...files], { cwd: root, stdio: "inherit" });
     say(`cfn-lint ${version}: ${files.length} templates, ${status === 0 ? "nothing found" : "see above"}.`);

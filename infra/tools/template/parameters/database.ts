@@ -1,0 +1,68 @@
+import type { Settings } from "../../../settings.ts";
+import type { TemplateParameter } from "../parameter.ts";
+
+const group = "Database";
+
+const isInstance = ({ database }: Settings) => database === "rds";
+const isOwn = ({ database }: Settings) => database === "rds" || database === "aurora";
+
+export const databaseParameters: readonly TemplateParameter[] = [
+  {
+    name: "HighlyAvailable",
+    group,
+    setting: "highlyAvailable",
+    description:
+      "Whether the database has a standby and the endpoints are in two zones. Both then cost twice as much.",
+    byDefault: "false",
+    values: { kind: "flag" },
+  },
+  {
+    name: "DatabaseClass",
+    group,
+    setting: "databaseClass",
+    description:
+      "The RDS instance class, without its prefix db. The concurrency must fit its connections, of which it has 100 for each GiB of memory.",
+    byDefault: "t4g.micro",
+    onlyWith: isInstance,
+    values: {
+      kind: "choice",
+      // The largest is the first: any concurrency fits it.
+      learned: [
+        ...["r7g.2xlarge", "r7g.xlarge", "r7g.large", "m7g.2xlarge", "m7g.xlarge", "m7g.large"],
+        ...["t4g.large", "t4g.medium", "t4g.small", "t4g.micro"],
+      ],
+    },
+  },
+  {
+    name: "DatabaseStorageGiB",
+    group,
+    setting: "databaseStorageGiB",
+    description: "The initial storage in GiB; it grows automatically to five times this size.",
+    byDefault: "20",
+    onlyWith: isInstance,
+    values: { kind: "choice", learned: ["20", "50", "100", "200", "400", "800", "1600"] },
+  },
+  {
+    name: "DatabaseBackupDays",
+    group,
+    setting: "databaseBackupDays",
+    description: "How many days of backups are kept.",
+    byDefault: "7",
+    onlyWith: isOwn,
+    values: {
+      kind: "text",
+      learned: ["7", "35"],
+      pattern: "[1-9]|[12][0-9]|3[0-5]",
+      takes: "a whole number from 1 to 35",
+    },
+  },
+  {
+    name: "DatabaseProtected",
+    group,
+    setting: "databaseProtected",
+    description: "Whether the database is protected from deletion.",
+    byDefault: "true",
+    onlyWith: isOwn,
+    values: { kind: "flag" },
+  },
+];
