@@ -23,6 +23,8 @@ const long = [
   "test/cli/help.test.ts",
   "test/client/package.test.ts",
   "test/infra/package.test.ts",
+  "test/infra/template/written.test.ts",
+  "test/infra/template/same-as-construct.test.ts",
   "test/published/carillon-dev.test.ts",
   "test/published/start-page.test.ts",
   "test/published/create-carillon.test.ts",

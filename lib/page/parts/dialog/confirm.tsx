@@ -10,7 +10,7 @@ import "../../look/dialog.css";
 
 interface Acting {
   reason: string;
-  /** What is done so far, in words, and of how much, where that is known. */
+  /** The text names the part that is done, and the whole where that is known. */
   progress(text: string, share?: Share): void;
   isStopped(): boolean;
 }

@@ -6,7 +6,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 import { useOutcomeCounts } from "./agenda-headline.tsx";
 
-/** So many are shown until all are asked for: the runs beneath stay on the first screen. */
+/** The list is cut to this length at first: the runs beneath it stay on the first screen. */
 const shownMax = 5;
 
 /** The schedules whose runs of the window are held, with owner, reason and end. */
