@@ -60,7 +60,11 @@ function expectPath(path: string, { status, json }: Answered) {
 }
 
 /** Valid values of query parameters that a route requires. */
-const needed: Readonly<Record<string, string>> = { from: "2026-12-01T08:00:00Z", to: "2026-12-01T10:00:00Z" };
+const needed: Readonly<Record<string, string>> = {
+  from: "2026-12-01T08:00:00Z",
+  to: "2026-12-01T10:00:00Z",
+  outcome: "held",
+};
 
 /** The other required parameters, so that only the odd one can be at fault. */
 const othersNeeded = (operation: Operation, name: string) =>
