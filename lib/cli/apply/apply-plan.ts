@@ -75,7 +75,8 @@ export async function planChanges(
   );
 }
 
-const nothing = {
+/** The fields of a planned change that say nothing about it. */
+export const nothing = {
   changes: [],
   cadenceText: null,
   timezone: null,

@@ -5,6 +5,7 @@ import type { Environment } from "../../config/environment.ts";
 import { pageNamePattern } from "../../config/page-name.ts";
 import { reachFrom } from "../../webhook/reach.ts";
 import { type LocalSettings, portVariables, readSettings } from "../local/settings.ts";
+import { instantOf } from "../testing/instant-of.ts";
 import type { Ports, Wanted } from "./choose-ports.ts";
 import { type Found, findByName, namedFile } from "./find-files.ts";
 
@@ -43,11 +44,13 @@ export function devSettings(given: DevGiven, env: Environment, folder: string): 
 function testClockIn(given: DevGiven): string | null {
   const instant = given.text("test-clock");
   if (instant === undefined) return null;
-  if (/(?:Z|[+-]\d\d:?\d\d)$/i.test(instant) && !Number.isNaN(Date.parse(instant)))
-    return new Date(instant).toISOString();
-  throw new UsageFault(
-    `--test-clock takes the instant at which the clock begins, such as 2027-03-27T12:00:00Z, not ${JSON.stringify(instant)}.`,
-  );
+  try {
+    return instantOf(instant).toISOString();
+  } catch {
+    throw new UsageFault(
+      `--test-clock takes the instant at which the clock begins, such as 2027-03-27T12:00:00Z, not ${JSON.stringify(instant)}.`,
+    );
+  }
 }
 
 function setPorts(ports: Ports, env: Environment): Partial<Ports> {

@@ -1,12 +1,11 @@
 import type { Paint } from "../../cli/output/style.ts";
 import { Carillon, isNotFound } from "../../client/main.ts";
 import type { Clock } from "../../clock.ts";
-import type { JobHandler } from "../../job/define-job.ts";
 import { errorText } from "../../log/error-text.ts";
 import type { Log } from "../../log/log.ts";
 import type { DataDir } from "../local/data-dir.ts";
 import { setHandlers } from "../local/handlers/current-handlers.ts";
-import { type OwnHandlers, ownHandlers } from "../local/handlers/own-handlers.ts";
+import type { OwnHandlers } from "../local/handlers/own-handlers.ts";
 import { namesOf, watchHandlers } from "../local/handlers/watch-handlers.ts";
 import type { Stack } from "../local/stack.ts";
 import { banner } from "./banner.ts";
@@ -15,6 +14,7 @@ import { followJobs } from "./jobs/follow-jobs.ts";
 import { clockTime, jobLines, rememberedTargets } from "./jobs/job-lines.ts";
 import { targetText } from "./jobs/target-text.ts";
 import { inFolder, loadFault } from "./load-fault.ts";
+import { type LoadedHandlers, loadHandlers } from "./load-handlers.ts";
 import { keepSchedules } from "./schedules/keep-schedules.ts";
 
 export interface ProjectParts {
@@ -61,29 +61,17 @@ export async function runProject(parts: ProjectParts): Promise<Stack> {
   return stack;
 }
 
-interface Own {
-  handlers: OwnHandlers;
-  loaded: readonly JobHandler[];
-}
-
-/** A project whose handlers cannot be loaded does not start: its due jobs would die without them. */
-async function loadOwn({ settings, dataDir, folder }: ProjectParts): Promise<Own | null> {
+async function loadOwn({ settings, dataDir, folder }: ProjectParts): Promise<LoadedHandlers | null> {
   if (settings.handlers === null) return null;
-  const handlers = ownHandlers(settings.handlers.file);
   try {
-    const loaded = await handlers.load();
-    setHandlers(loaded);
-    return { handlers, loaded };
+    const own = await loadHandlers(settings.handlers, folder);
+    setHandlers(own.loaded);
+    return own;
   } catch (error) {
     dataDir.release();
-    throw new Error(`The handlers cannot be loaded: ${loadFault(error, { folder, files: handlers.files })}`, {
-      cause: error,
-    });
+    throw error;
   }
 }
-
-/** The newest versions among which the fields of a removed schedule are looked for. */
-const versionsMax = 10;
 
 type Say = (who: string, text: string, fails?: boolean) => void;
 
@@ -99,6 +87,9 @@ function watchOwn(own: OwnHandlers, stack: Stack, { folder, say }: { folder: str
     },
   });
 }
+
+/** The newest versions among which the fields of a removed schedule are looked for. */
+const versionsMax = 10;
 
 async function tellJobs(
   { paint, print, clock, log, signal }: ProjectParts,

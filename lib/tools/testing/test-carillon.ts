@@ -12,6 +12,7 @@ import type { JobHandler } from "../../job/define-job.ts";
 import { silentLog, textLog } from "../../log/log.ts";
 import { Course } from "./advance.ts";
 import { Faults } from "./faults.ts";
+import { instantOf } from "./instant-of.ts";
 import { Ledger } from "./ledger.ts";
 import { borrowDatabase } from "./server/borrow-database.ts";
 import type { Delivery, Notice, Run, TestJob } from "./shapes.ts";
@@ -235,17 +236,6 @@ export class TestCarillon implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
-}
-
-function instantOf(given: Date | string): Date {
-  const instant = new Date(given);
-  if (Number.isNaN(instant.getTime()))
-    throw new Error(
-      `"${String(given)}" is neither an instant such as 2027-03-28T00:00:00Z nor a duration such as 30d.`,
-    );
-  if (typeof given === "string" && !/(?:Z|[+-]\d\d:?\d\d)$/i.test(given))
-    throw new Error(`"${given}" names no zone: write it with Z or an offset, as 2027-03-28T00:00:00Z.`);
-  return instant;
 }
 
 function lengthOf(duration: string): number {

@@ -26,7 +26,7 @@ export const databaseParameters: readonly TemplateParameter[] = [
     onlyWith: isInstance,
     values: {
       kind: "choice",
-      // The largest is the first: any concurrency fits it.
+      // The other parameters are learned with the first class, so its connections must fit any concurrency.
       learned: [
         ...["r7g.2xlarge", "r7g.xlarge", "r7g.large", "m7g.2xlarge", "m7g.xlarge", "m7g.large"],
         ...["t4g.large", "t4g.medium", "t4g.small", "t4g.micro"],
