@@ -1,13 +1,24 @@
 import type { Carillon } from "../../../client/carillon.ts";
 import type { BulkAction, BulkDone } from "../../../client/schedule.ts";
-import { amountText, numberText } from "../amounts.ts";
+import { type Amount, amountText, countText, numberText } from "../amounts.ts";
 
-/** Repeats a bulk action until none is left, and adds up what each call did. */
+/** What the calls of a bulk action did together. */
+export interface Changed extends Omit<BulkDone, "cursor"> {
+  /** The reader ended it between two calls. */
+  isStopped: boolean;
+}
+
+interface Changing {
+  action: BulkAction;
+  onPart(done: number): void;
+  isStopped(): boolean;
+}
+
+/** Repeats a bulk action until none is left or the reader stops it, and adds up what each call did. */
 export async function changeAll(
   carillon: Carillon,
-  action: BulkAction,
-  onProgress: (done: number) => void,
-): Promise<Omit<BulkDone, "cursor">> {
+  { action, onPart, isStopped }: Changing,
+): Promise<Changed> {
   const total = { done: 0, unchanged: 0, failed: 0, failures: [] as BulkDone["failures"] };
   let cursor: string | undefined;
   do {
@@ -17,14 +28,24 @@ export async function changeAll(
     total.failed += part.failed;
     total.failures.push(...part.failures);
     cursor = part.cursor;
-    onProgress(total.done);
-  } while (cursor !== undefined);
-  return total;
+    onPart(total.done);
+  } while (cursor !== undefined && !isStopped());
+  return { ...total, isStopped: cursor !== undefined };
 }
 
+/** `1,000 of 3,000 schedules are held`, with the share for a bar where the server counted to the end. */
+export function changingText(done: number, counted: Amount, word: string) {
+  const share = counted.more ? undefined : { done, of: counted.count };
+  return { text: `${numberText(done)} of ${countText(counted)} schedules are ${word} …`, share };
+}
+
+/** Begins the sentences on an action that the reader ended. */
+export const stoppedText = "Stopped before the end: schedules that are not counted here are as they were.";
+
 /** A sentence on what was done. */
-export function doneText({ done, unchanged, ...rest }: Omit<BulkDone, "cursor">, word: string): string {
+export function doneText({ done, unchanged, isStopped, ...rest }: Changed, word: string): string {
   const parts = [
+    isStopped ? stoppedText : null,
     `${amountText({ count: done, more: false }, "schedule is", "schedules are")} ${word}.`,
     unchanged === 0 ? null : `${amountText({ count: unchanged, more: false }, "was", "were")} so already.`,
     failedText(rest),

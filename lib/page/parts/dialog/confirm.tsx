@@ -5,13 +5,14 @@ import { useAction } from "../../hooks/use-action.ts";
 import { sentenceOf } from "../answer-state.tsx";
 import { onDoneClick } from "./done-click.ts";
 import { Leave } from "./leave.tsx";
-import { Progress, type Share } from "./progress.tsx";
+import { Progress, type ProgressProps } from "./progress.tsx";
 import "../../look/dialog.css";
 
-interface Acting {
+export interface Acting<Preview> {
+  /** What the reader saw and confirmed. */
+  seen: Preview;
   reason: string;
-  /** The text names the part that is done, and the whole where that is known. */
-  progress(text: string, share?: Share): void;
+  progress(so: ProgressProps): void;
   isStopped(): boolean;
 }
 
@@ -27,7 +28,7 @@ export interface ConfirmProps<Preview> {
   /** The button that acts, such as `Retry 163 jobs`. Null where there is nothing to do. */
   verb(preview: Preview): string | null;
   /** Does it, and returns a sentence on what was done. `progress` reports on the way. */
-  act(options: Acting): Promise<string>;
+  act(options: Acting<Preview>): Promise<string>;
   /** The action asks `isStopped` between its parts, and ends there: then a button stops it. */
   isStoppable?: boolean;
   /** Shown with the sentence on what was done. */
@@ -102,7 +103,7 @@ function Question<Preview>({
 }: ConfirmProps<Preview> & { onPhase(phase: Phase): void }) {
   const reasonId = useId();
   const [reason, setReason] = useState("");
-  const [progress, setProgress] = useState<{ text: string; share: Share | undefined } | null>(null);
+  const [progress, setProgress] = useState<ProgressProps | null>(null);
   const [isStopping, setStopping] = useState(false);
   // Read by an action that has begun before the press.
   const stopped = useRef(false);
@@ -114,12 +115,8 @@ function Question<Preview>({
     gcTime: 0,
   });
   const action = useAction({
-    mutationFn: () =>
-      act({
-        reason,
-        progress: (text, share) => setProgress({ text, share }),
-        isStopped: () => stopped.current,
-      }),
+    mutationFn: (confirmed: Preview) =>
+      act({ seen: confirmed, reason, progress: setProgress, isStopped: () => stopped.current }),
     onMutate: () => {
       stopped.current = false;
       setStopping(false);
@@ -189,7 +186,10 @@ function Question<Preview>({
           type="button"
           className={`button ${isDangerous === true ? "danger" : "primary"}`}
           disabled={doing === null || action.isPending}
-          onClick={() => (fieldFault === undefined ? action.act() : setRefused(true))}
+          onClick={() => {
+            if (fieldFault !== undefined) setRefused(true);
+            else if (seen.data !== undefined) action.act(seen.data);
+          }}
         >
           {action.isPending ? "Working …" : (doing ?? (seen.isPending ? "Counting …" : "Nothing to do"))}
         </button>

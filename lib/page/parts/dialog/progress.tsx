@@ -1,12 +1,7 @@
-export interface Share {
-  done: number;
-  of: number;
-}
-
-interface ProgressProps {
+export interface ProgressProps {
   text: string;
   /** Undefined where the whole is not known. */
-  share: Share | undefined;
+  share?: { done: number; of: number } | undefined;
 }
 
 /** How far an action of many parts is. */

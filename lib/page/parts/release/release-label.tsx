@@ -42,7 +42,7 @@ export function ReleaseLabel({ scope, name, owner, prefix, button, title, onOpen
       )}
       verb={() => `Release the ${scope}`}
       act={async ({ progress }) => {
-        const done = await inParts((cursor) => labels.resume(name, { owner }, { cursor }), progress);
+        const { done } = await inParts((cursor) => labels.resume(name, { owner }, { cursor }), progress);
         const held = await countHeld().catch(() => undefined);
         return releasedText({ hold, done, held });
       }}

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { SharedHold } from "../../../client/groups.ts";
 import { amountText, countText } from "../../data/amounts.ts";
+import { doneText } from "../../data/bulk/change-all.ts";
 import { inParts } from "../../data/bulk/in-parts.ts";
 import { ownTokenQuery, useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
@@ -76,7 +77,10 @@ function HoldGroup({ group }: { group: string }) {
       verb={() => "Hold the group"}
       act={async ({ reason, progress }) => {
         const params = { until, ...(reason === "" ? {} : { reason }) };
-        const done = await inParts((cursor) => carillon.groups.pause(group, params, { cursor }), progress);
+        const { done } = await inParts(
+          (cursor) => carillon.groups.pause(group, params, { cursor }),
+          progress,
+        );
         return `The group is held: ${amountText({ count: done, more: false }, "schedule")}.`;
       }}
     />
@@ -98,10 +102,12 @@ function DeleteGroup({ group }: { group: string }) {
         </p>
       )}
       verb={({ all }) => (all.count === 0 ? null : `Delete ${amountText(all, "schedule")}`)}
-      act={async ({ reason, progress }) => {
+      isStoppable
+      act={async ({ reason, progress, isStopped }) => {
         const params = reason === "" ? {} : { reason };
-        const done = await inParts((cursor) => carillon.groups.cancel(group, params, { cursor }), progress);
-        return `${amountText({ count: done, more: false }, "schedule is", "schedules are")} deleted.`;
+        const call = (cursor: string | undefined) => carillon.groups.cancel(group, params, { cursor });
+        const cancelled = await inParts(call, progress, isStopped);
+        return doneText({ ...cancelled, unchanged: 0, failed: 0, failures: [] }, "deleted");
       }}
       isDangerous
     />

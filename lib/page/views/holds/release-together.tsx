@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Carillon } from "../../../client/carillon.ts";
-import type { BulkAction, BulkDone, BulkPreview } from "../../../client/schedule.ts";
-import { amountText, countText, isOrAre, numberText } from "../../data/amounts.ts";
-import { changeAll } from "../../data/bulk/change-all.ts";
+import type { BulkAction, BulkPreview } from "../../../client/schedule.ts";
+import { amountText, countText, isOrAre } from "../../data/amounts.ts";
+import { type Changed, changeAll, changingText } from "../../data/bulk/change-all.ts";
 import { releasedText } from "../../data/bulk/released-text.ts";
 import { selectedMax } from "../../data/bulk/selected-max.ts";
 import { ownTokenQuery } from "../../data/token-query.ts";
@@ -39,9 +39,13 @@ export function ReleaseTogether({ owner, keys, hasMore, button, title, onOpenCha
         </p>
       )}
       verb={({ count, more }) => (count === 0 ? null : `Release ${amountText({ count, more }, "schedule")}`)}
-      act={async ({ reason, progress }) => {
-        const asked = reason === "" ? actions : actions.map((each) => ({ ...each, reason }));
-        const { done, ...rest } = await changeEach(carillon, asked, progress);
+      isStoppable
+      act={async ({ reason, seen, progress, isStopped }) => {
+        const { done, ...rest } = await changeEach(carillon, {
+          actions: reason === "" ? actions : actions.map((each) => ({ ...each, reason })),
+          onPart: (released) => progress(changingText(released, seen, "released")),
+          isStopped,
+        });
         const after = await tryAll(carillon, actions).catch(() => undefined);
         return releasedText({ hold, done, held: after?.paused, rest });
       }}
@@ -76,21 +80,26 @@ async function tryAll(
   return sum;
 }
 
+interface ChangingEach {
+  actions: readonly BulkAction[];
+  onPart(done: number): void;
+  isStopped(): boolean;
+}
+
 async function changeEach(
   carillon: Carillon,
-  actions: readonly BulkAction[],
-  progress: (text: string) => void,
-): Promise<Omit<BulkDone, "cursor">> {
-  const sum: Omit<BulkDone, "cursor"> = { done: 0, unchanged: 0, failed: 0, failures: [] };
-  for (const action of actions) {
+  { actions, onPart, isStopped }: ChangingEach,
+): Promise<Changed> {
+  const sum: Changed = { done: 0, unchanged: 0, failed: 0, failures: [], isStopped: false };
+  for (const [n, action] of actions.entries()) {
     const before = sum.done;
-    const part = await changeAll(carillon, action, (done) =>
-      progress(`The hold ended on ${numberText(before + done)} schedules …`),
-    );
+    const part = await changeAll(carillon, { action, onPart: (done) => onPart(before + done), isStopped });
     sum.done += part.done;
     sum.unchanged += part.unchanged;
     sum.failed += part.failed;
     sum.failures.push(...part.failures);
+    sum.isStopped = part.isStopped || (isStopped() && n + 1 < actions.length);
+    if (sum.isStopped) break;
   }
   return sum;
 }

@@ -1,4 +1,3 @@
-import { useState } from "react";
 import type { JobsDryRun, RetryFilter } from "../../../client/job.ts";
 import { amountText } from "../../data/amounts.ts";
 import { entriesMax, progressText, retriedText, retryInParts } from "../../data/bulk/retry-parts.ts";
@@ -17,7 +16,6 @@ interface RetryAllProps {
 /** Retries all jobs that a filter selects, after the server has counted them. */
 export function RetryAll({ filter, retried, onRetried }: RetryAllProps) {
   const { carillon } = useSession();
-  const [counted, setCounted] = useState<JobsDryRun>();
   if (!useMay("retryJobs")) return null;
   return (
     <Confirm<JobsDryRun>
@@ -25,11 +23,7 @@ export function RetryAll({ filter, retried, onRetried }: RetryAllProps) {
       button="Retry all that match …"
       title="Retry these jobs?"
       previewKey={["retry", filter]}
-      preview={async (signal) => {
-        const seen = await carillon.jobs.retryDryRun(filter, { signal });
-        setCounted(seen);
-        return seen;
-      }}
+      preview={(signal) => carillon.jobs.retryDryRun(filter, { signal })}
       describe={(preview) => (
         <>
           <p>
@@ -49,17 +43,19 @@ export function RetryAll({ filter, retried, onRetried }: RetryAllProps) {
       )}
       verb={(preview) => (preview.count === 0 ? null : `Retry ${amountText(preview, "job")}`)}
       isStoppable
-      act={async ({ reason, progress, isStopped }) => {
-        const total = counted ?? { count: 0, more: true };
+      act={async ({ reason, seen, progress, isStopped }) => {
         // Jobs that died after the count were not confirmed.
-        const asked = filter.state === "cancelled" ? filter : { ...filter, to: filter.to ?? counted?.asOf };
+        const asked = filter.state === "cancelled" ? filter : { ...filter, to: filter.to ?? seen.asOf };
         const entries: string[] = [];
         const told = (done: number) =>
-          progress(progressText(done, total), total.more ? undefined : { done, of: total.count });
+          progress({
+            text: progressText(done, seen),
+            share: seen.more ? undefined : { done, of: seen.count },
+          });
         told(0);
         try {
           const retriedNow = await retryInParts({
-            counted: total,
+            counted: seen,
             call: (part) => carillon.jobs.retryMany(asked, { ...part, ...(reason === "" ? {} : { reason }) }),
             onPart: (done, entry) => {
               if (entry !== null) entries.push(entry);
@@ -67,7 +63,7 @@ export function RetryAll({ filter, retried, onRetried }: RetryAllProps) {
             },
             isStopped,
           });
-          return retriedText(retriedNow, total);
+          return retriedText(retriedNow, seen);
         } finally {
           // Also after a failure: what was retried until then is followed.
           onRetried(entries.slice(-entriesMax));

@@ -30,7 +30,7 @@ export function RetryEntries({ prefix }: { prefix: string | undefined }) {
           const part = await carillon.quarantine.retry({ prefix }, { cursor });
           done += part.done;
           cursor = part.cursor;
-          progress(`${numberText(done)} rows …`);
+          progress({ text: `${numberText(done)} rows …` });
         } while (cursor !== undefined);
         return `${amountText({ count: done, more: false }, "row is", "rows are")} tried at the next tick.`;
       }}

@@ -1,10 +1,10 @@
 import type { BulkAction, BulkPreview, Selection } from "../../../client/schedule.ts";
-import { amountText, countText, isNone, isOrAre, numberText } from "../../data/amounts.ts";
-import { changeAll, doneText } from "../../data/bulk/change-all.ts";
+import { amountText, countText, isNone, isOrAre } from "../../data/amounts.ts";
+import { changeAll, changingText, doneText } from "../../data/bulk/change-all.ts";
 import { releasedText } from "../../data/bulk/released-text.ts";
 import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
-import { Confirm } from "../../parts/dialog/confirm.tsx";
+import { type Acting, Confirm } from "../../parts/dialog/confirm.tsx";
 import { useHoldEnd } from "../../parts/time/hold-end.tsx";
 import { BulkSamples } from "./bulk-samples.tsx";
 import { PatchMany } from "./patch-many.tsx";
@@ -40,11 +40,12 @@ function useBulk({ selection }: BulkActionsProps) {
     preview: (action: BulkAction) => (signal: AbortSignal) => carillon.schedules.tryMany(action, { signal }),
     act:
       (action: BulkAction, word: string) =>
-      async ({ reason, progress }: { reason: string; progress(text: string): void }) => {
-        const asked = reason === "" ? action : { ...action, reason };
-        const total = await changeAll(carillon, asked, (done) =>
-          progress(`${numberText(done)} schedules are ${word} …`),
-        );
+      async ({ reason, seen, progress, isStopped }: Acting<BulkPreview>) => {
+        const total = await changeAll(carillon, {
+          action: reason === "" ? action : { ...action, reason },
+          onPart: (done) => progress(changingText(done, seen, word)),
+          isStopped,
+        });
         return doneText(total, word);
       },
     previewKey: ["bulk", selection],
@@ -70,6 +71,7 @@ function HoldMany(props: BulkActionsProps) {
       fields={fields}
       fieldFault={fieldFault}
       verb={(seen) => verbText("Hold", seen)}
+      isStoppable
       act={act(action, "held")}
     />
   );
@@ -91,11 +93,13 @@ function ReleaseMany(props: BulkActionsProps) {
         </BulkSamples>
       )}
       verb={(seen) => (seen.paused !== undefined && isNone(seen.paused) ? null : verbText("Release", seen))}
-      act={async ({ reason, progress }) => {
-        const asked = reason === "" ? action : { ...action, reason };
-        const { done, ...rest } = await changeAll(carillon, asked, (so) =>
-          progress(`Your hold ended on ${numberText(so)} schedules …`),
-        );
+      isStoppable
+      act={async ({ reason, seen, progress, isStopped }) => {
+        const { done, ...rest } = await changeAll(carillon, {
+          action: reason === "" ? action : { ...action, reason },
+          onPart: (released) => progress(changingText(released, seen, "released")),
+          isStopped,
+        });
         const after = await carillon.schedules.tryMany(action).catch(() => undefined);
         return releasedText({ hold: "Your hold", done, held: after?.paused, rest });
       }}
@@ -114,6 +118,7 @@ function DeleteMany(props: BulkActionsProps) {
       preview={preview(action)}
       describe={(seen) => <BulkSamples preview={seen}>deleted, and waiting jobs are cancelled.</BulkSamples>}
       verb={(seen) => verbText("Delete", seen)}
+      isStoppable
       act={act(action, "deleted")}
       isDangerous
     />

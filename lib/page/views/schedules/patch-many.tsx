@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { BulkPreview, SchedulePatch, Selection } from "../../../client/schedule.ts";
-import { amountText, numberText } from "../../data/amounts.ts";
-import { changeAll, doneText } from "../../data/bulk/change-all.ts";
+import { amountText } from "../../data/amounts.ts";
+import { changeAll, changingText, doneText } from "../../data/bulk/change-all.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
@@ -60,12 +60,15 @@ export function PatchMany({ selection, what }: PatchManyProps) {
           ? null
           : `Change ${amountText(seen, "schedule")}`
       }
-      act={async ({ reason, progress }) => {
-        const action = { verb: "patch", ...selection, patch: tried ?? {} } as const;
-        const asked = reason === "" ? action : { ...action, reason };
-        const total = await changeAll(carillon, asked, (done) =>
-          progress(`${numberText(done)} schedules are changed …`),
-        );
+      isStoppable
+      act={async ({ reason, seen, progress, isStopped }) => {
+        if (seen === null || tried === null) return "Nothing was tried, so nothing is changed.";
+        const action = { verb: "patch", ...selection, patch: tried } as const;
+        const total = await changeAll(carillon, {
+          action: reason === "" ? action : { ...action, reason },
+          onPart: (done) => progress(changingText(done, seen, "changed")),
+          isStopped,
+        });
         return doneText(total, "changed");
       }}
     />
