@@ -107,6 +107,11 @@ describe.runIf(chromium !== undefined)("the actions on a schedule in a browser (
     await page.getByRole("button", { name: "Restore …" }).click();
     const dialog = page.getByRole("alertdialog");
     await dialog.getByText("30 2 * * *").waitFor();
+    const runs = dialog.getByRole("region", { name: "The next runs, before and after" });
+    await dialog.getByText(/of the next 5 runs move, each .* earlier\./).waitFor();
+    const moved = (await own.client.schedules.tryRestore("versions", 1, { ifMatch: 2 })).changes;
+    const shown = await runs.getByRole("time").evaluateAll((times) => times.map((each) => each.dateTime));
+    expect(new Set(shown)).toEqual(new Set([...moved.before, ...moved.after]));
     expect((await own.client.schedules.get("versions")).version).toBe(2);
     await dialog.getByRole("button", { name: "Restore version 1" }).click();
     await dialog.getByText("Version 3 has the fields of version 1.").waitFor();

@@ -91,7 +91,7 @@ function showForecast(out: Output, answer: Forecast, by: string | undefined): vo
   out.line(suggestion.text);
   if (spread !== null)
     out.line(
-      `With a spread of ${spread.spread} the heaviest minute has ${grouped.format(spread.peak)} runs.${staysText(out, answer, spread)}`,
+      `With a spread of ${spread.spread} the heaviest minute has ${exact ? "" : "about "}${grouped.format(spread.peak)} runs.${staysText(out, answer, spread)}`,
     );
   if (capacity !== null)
     out.line(

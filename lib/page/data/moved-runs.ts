@@ -6,6 +6,20 @@ export interface RunChange {
   after: string | null;
 }
 
+const looks = {
+  stays: { look: undefined, sign: "", word: "" },
+  moves: { look: "moved", sign: "", word: "" },
+  goes: { look: "gone", sign: "−", word: "goes" },
+  comes: { look: "new", sign: "+", word: "new" },
+} as const;
+
+/** How a list marks a run: by class, sign and word. */
+export function lookOf({ before, after }: RunChange): (typeof looks)[keyof typeof looks] {
+  if (before === null) return looks.comes;
+  if (after === null) return looks.goes;
+  return before === after ? looks.stays : looks.moves;
+}
+
 /** The runs before and after an edit in the order of time, and a sentence on those that move. */
 export interface MovedRuns {
   changes: readonly RunChange[];

@@ -2,9 +2,8 @@ import { Link } from "@tanstack/react-router";
 import type { CalendarPreview } from "../../../client/calendars.ts";
 import { numberText } from "../../data/amounts.ts";
 import { Panel } from "../../parts/panel.tsx";
-import { Instant } from "../../parts/time/instant.tsx";
+import { MovedInstants, movesOf } from "../../parts/time/moved-instants.tsx";
 import { usedText } from "./used-text.ts";
-import "../../look/runs.css";
 
 interface ImpactProps {
   /** Undefined where nothing is changed. */
@@ -39,41 +38,10 @@ export function Impact({ preview, isStale }: ImpactProps) {
                 {cadence}, {timezone}
               </span>
             </h3>
-            <div className="run-list">
-              <Instants title="Before" runs={before} others={after} look="gone" />
-              <Instants title="After" runs={after} others={before} look="new" />
-            </div>
+            <MovedInstants label={`The next runs of ${key}`} changes={movesOf(before, after).changes} />
           </section>
         ))}
       </div>
     </Panel>
-  );
-}
-
-interface InstantsProps {
-  title: string;
-  runs: readonly string[];
-  others: readonly string[];
-  /** The look of runs that only one of the two lists has. */
-  look: "gone" | "new";
-}
-
-function Instants({ title, runs, others, look }: InstantsProps) {
-  return (
-    <div>
-      <h3 className="quiet">{title}</h3>
-      {runs.length === 0 ? <p className="quiet">none</p> : null}
-      <ol>
-        {runs.map((at) => {
-          const isSame = others.includes(at);
-          return (
-            <li key={at} className={isSame ? undefined : look}>
-              <span className="sign">{isSame ? "" : look === "new" ? "+" : "−"}</span>
-              <Instant at={at} />
-            </li>
-          );
-        })}
-      </ol>
-    </div>
   );
 }

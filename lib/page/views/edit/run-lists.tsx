@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { Occurrence } from "../../../client/time.ts";
 import { relativeText } from "../../data/amounts.ts";
-import type { RunChange } from "../../data/moved-runs.ts";
+import { lookOf, type RunChange } from "../../data/moved-runs.ts";
 import { isWithinMinute, serverClockText, serverDayText } from "../../data/time/server-wall.ts";
 import { clockText, dateText, isZone } from "../../data/time/zone.ts";
 import { useNow } from "../../hooks/use-now.ts";
@@ -90,7 +90,7 @@ function Change({ old, edited, hasSeconds }: ChangeProps) {
   if (first === undefined) return null;
   const moved = edited === undefined || edited.at === first.at ? null : edited;
   const isSameDay = moved !== null && serverDayText(moved.wall) === serverDayText(first.wall);
-  const { look, sign, word } = looks[lookOf(old, edited)];
+  const { look, sign, word } = lookOf({ before: old?.at ?? null, after: edited?.at ?? null });
   return (
     <li className={look}>
       <b className="sign" aria-hidden="true">
@@ -118,19 +118,6 @@ function Change({ old, edited, hasSeconds }: ChangeProps) {
   );
 }
 
-const looks = {
-  stays: { look: undefined, sign: "", word: "" },
-  moves: { look: "moved", sign: "", word: "" },
-  goes: { look: "gone", sign: "−", word: "goes" },
-  comes: { look: "new", sign: "+", word: "new" },
-} as const;
-
-function lookOf(old: Occurrence | undefined, edited: Occurrence | undefined): keyof typeof looks {
-  if (old === undefined) return "comes";
-  if (edited === undefined) return "goes";
-  return old.at === edited.at ? "stays" : "moves";
-}
-
 interface ListProps {
   title: string;
   timezone: string;
@@ -140,7 +127,7 @@ interface ListProps {
 
 function List({ title, timezone, isEmpty, children }: ListProps) {
   return (
-    <section className="run-list one" aria-label={title}>
+    <section className="run-list" aria-label={title}>
       <h3>
         {title}
         <span className="quiet"> · times in {timezone}</span>

@@ -2,7 +2,7 @@ import type { RestorePreview } from "../../../client/time.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Changes } from "../../parts/changes.tsx";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
-import { Instant } from "../../parts/time/instant.tsx";
+import { MovedInstants, movesOf } from "../../parts/time/moved-instants.tsx";
 
 interface RestoreProps {
   name: string;
@@ -42,11 +42,10 @@ function Effect({ version, fields, changes: { before, after } }: RestorePreview)
     return (
       <>
         <p>Its holds are not restored, and its runs are counted from zero. Its next runs:</p>
-        <div className="run-list">
-          <Runs title="Runs" runs={after} />
-        </div>
+        <MovedInstants label="Its next runs" changes={after.map((at) => ({ before: at, after: at }))} />
       </>
     );
+  const moved = movesOf(before, after);
   return (
     <>
       {fields.length === 0 ? (
@@ -54,28 +53,8 @@ function Effect({ version, fields, changes: { before, after } }: RestorePreview)
       ) : (
         <Changes changes={fields} />
       )}
-      <p>The next runs, before and after:</p>
-      <div className="run-list">
-        <Runs title="Before" runs={before} />
-        <Runs title="After" runs={after} />
-      </div>
+      <p>{moved.text}</p>
+      <MovedInstants label="The next runs, before and after" changes={moved.changes} />
     </>
-  );
-}
-
-function Runs({ title, runs }: { title: string; runs: readonly string[] }) {
-  return (
-    <section aria-label={title}>
-      <h3>{title}</h3>
-      {runs.length === 0 ? <p className="quiet">No run comes.</p> : null}
-      <ol>
-        {runs.map((at) => (
-          <li key={at}>
-            <span />
-            <Instant at={at} />
-          </li>
-        ))}
-      </ol>
-    </section>
   );
 }
