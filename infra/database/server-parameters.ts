@@ -18,7 +18,7 @@ export function parameterGroup(scope: Construct, engine: IEngine, maxConnections
  * Limits of the whole server. Migrations set the limits of each function's role; the autovacuum
  * settings of busy tables are set with the tables.
  */
-function serverParameters(maxConnections: number): Record<string, string> {
+export function serverParameters(maxConnections: number): Record<string, string> {
   return {
     // Already RDS's default for this version, but a default may change and this must not.
     "rds.force_ssl": "1",
@@ -30,6 +30,9 @@ function serverParameters(maxConnections: number): Record<string, string> {
     idle_in_transaction_session_timeout: "300000",
     // No statement of a function takes a second, so slower ones are logged.
     log_min_duration_statement: "1000",
+    // The parameters of a statement hold payloads, headers and webhook secrets: the log has its text only.
+    log_parameter_max_length: "0",
+    log_parameter_max_length_on_error: "0",
     log_lock_waits: "1",
   };
 }

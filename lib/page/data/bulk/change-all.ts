@@ -2,7 +2,7 @@ import type { Carillon } from "../../../client/carillon.ts";
 import type { BulkAction, BulkDone } from "../../../client/schedule.ts";
 import { type Amount, amountText, countText, numberText } from "../amounts.ts";
 
-/** What the calls of a bulk action did together. */
+/** The sum of all calls of a bulk action. */
 export interface Changed extends Omit<BulkDone, "cursor"> {
   /** The reader ended it between two calls. */
   isStopped: boolean;
