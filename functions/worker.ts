@@ -67,12 +67,12 @@ export function assemble(
   const parts = partsFrom(env, replaced);
   const { clock, log, sql, queue, events, own } = parts;
   const { notify, bus } = lifecycleFrom(env);
-  const queues = { sqs: queue.sqs, ownUrls: Object.values(queue.urls), clock };
+  const queues = { sqs: queue.sqs, ownUrls: ownQueueUrls(env, queue), clock };
   const deps = {
     sql,
     log,
     clock,
-    deliver: parts.around(deliverToTargets(parts, { metrics, notify })),
+    deliver: parts.around(deliverToTargets(parts, { queues, metrics, notify })),
     queue,
     random: parts.random,
     notify,
@@ -141,13 +141,27 @@ function partsFrom(env: Environment, given: Partial<WorkerParts>): WorkerParts {
   };
 }
 
-function deliverToTargets(
-  parts: WorkerParts,
-  { metrics, notify }: { metrics: Metrics; notify: Notify },
-): Deliver {
+/**
+ * The queues that no target may name. Only the worker that delivers to queues has the variable, with the
+ * queue of commands and all dead-letter queues.
+ */
+function ownQueueUrls(env: Environment, { urls }: ParcelQueue): string[] {
+  return [
+    ...Object.values(urls),
+    ...(env["RESERVED_QUEUE_URLS"] ?? "").split(" ").filter((url) => url !== ""),
+  ];
+}
+
+interface Delivering {
+  queues: Parameters<typeof queueTarget>[0];
+  metrics: Metrics;
+  notify: Notify;
+}
+
+function deliverToTargets(parts: WorkerParts, { queues, metrics, notify }: Delivering): Deliver {
   const { clock, log, sql, transactions, queue, events, lambda, own, sendWebhook } = parts;
   return deliverTo({
-    queue: queueTarget({ sqs: queue.sqs, ownUrls: Object.values(queue.urls), clock }),
+    queue: queueTarget(queues),
     event: eventTarget({ events, clock }),
     handler: handlerTarget({
       handlers: [...own.handlers, canaryHandler(metrics)],

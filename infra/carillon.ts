@@ -125,6 +125,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
     const fastWorker = fastWorkerOf(this, {
       ...shared,
       source: fast,
+      reserved: [fast.deadLetters, slow.deadLetters, ingest.queue, ingest.deadLetters],
       maxConcurrency: settings.fastConcurrency,
     });
     for (const queue of given.targetQueues ?? [])

@@ -1,4 +1,5 @@
 import { Duration } from "aws-cdk-lib";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import { functionTimeoutSeconds, targetWindow, workerBatchSize } from "../../lib/config/function-limits.ts";
 import type { TargetAllowList } from "./target-allow-list.ts";
@@ -12,14 +13,17 @@ type Shared = Pick<
 
 export interface FastWorkerProps extends Shared {
   readonly targets: TargetAllowList;
+  /** Queues of Carillon besides those of parcels: no target may name them. */
+  readonly reserved: readonly IQueue[];
 }
 
-export interface SlowWorkerProps extends FastWorkerProps {
+export interface SlowWorkerProps extends Shared {
+  readonly targets: TargetAllowList;
   readonly webhooks: WebhookSender;
 }
 
 /** The worker that delivers to queues and event buses. It has no other rights. */
-export function fastWorkerOf(scope: Construct, { targets, ...props }: FastWorkerProps): Worker {
+export function fastWorkerOf(scope: Construct, { targets, reserved, ...props }: FastWorkerProps): Worker {
   const worker = new Worker(scope, "FastWorker", {
     ...props,
     user: "carillon_worker",
@@ -29,6 +33,7 @@ export function fastWorkerOf(scope: Construct, { targets, ...props }: FastWorker
     batchSize: workerBatchSize.fast,
   });
   targets.admitSender(worker.fn);
+  worker.fn.addEnvironment("RESERVED_QUEUE_URLS", reserved.map(({ queueUrl }) => queueUrl).join(" "));
   return worker;
 }
 

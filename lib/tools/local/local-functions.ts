@@ -27,7 +27,9 @@ import { packageRoot } from "./package-root.ts";
 import type { QueueSpec } from "./queue/start-queues.ts";
 import type { LocalSettings } from "./settings.ts";
 
-const ingestDeadName = "carillon-ingest-dead";
+const deadNameOf = (name: string) => `${name}-dead`;
+
+const ingestDeadName = deadNameOf("carillon-ingest");
 
 export const jobQueues = {
   fast: jobQueue("carillon-fast", limits.fastWorker),
@@ -43,6 +45,13 @@ export const ingestQueue: QueueSpec = {
   },
   deadLetters: { name: ingestDeadName, maxReceiveCount: ingestReceivesMax },
 };
+
+/** The queues of Carillon besides those of parcels: no target may name them. */
+const reservedQueues = [
+  ...Object.values(jobQueues).map(({ name }) => deadNameOf(name)),
+  ingestQueue.name,
+  ingestDeadName,
+];
 
 /**
  * Environments of each function. There are more workers than AWS's default, because they cost
@@ -67,7 +76,7 @@ function jobQueue(name: string, workerTimeoutSeconds: number): QueueSpec {
       VisibilityTimeout: String(visibilityInTimeouts * workerTimeoutSeconds),
       MessageRetentionPeriod: "86400",
     },
-    deadLetters: { name: `${name}-dead`, maxReceiveCount: receivesMax },
+    deadLetters: { name: deadNameOf(name), maxReceiveCount: receivesMax },
   };
 }
 
@@ -139,7 +148,10 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
       {
         name: "fast",
         assemble: assembleWorker,
-        env: as("worker"),
+        env: {
+          ...as("worker"),
+          RESERVED_QUEUE_URLS: reservedQueues.map((name) => parts.queueUrl(name)).join(" "),
+        },
         timeoutMs: seconds(limits.fastWorker),
         concurrency: concurrency.fast,
       },
