@@ -1,5 +1,3 @@
-import { assemble as assembleApi } from "../../../functions/api.ts";
-import { assemble as assembleWorker } from "../../../functions/worker.ts";
 import { Carillon } from "../../client/main.ts";
 import { acceptanceOf } from "../../command/acceptance.ts";
 import { allowedTargetsFrom } from "../../command/allowed-targets.ts";
@@ -59,8 +57,14 @@ export interface WorldParts {
 const concurrency = { fast: 10, slow: 20 };
 /** One for each worker that may hold a transaction, and some for the others. */
 const connectionsMax = concurrency.slow + 4;
+/** An open connection holds the process of a test that forgets to stop. Runners wait about a second. */
+const idleMs = 200;
 
 export async function makeWorld(parts: WorldParts): Promise<World> {
+  // Imported this late, because the functions wait for the module of the handlers: a module that
+  // waits cannot be loaded by `require`, and so not by tests in CommonJS.
+  const { assemble: assembleApi } = await import("../../../functions/api.ts");
+  const { assemble: assembleWorker } = await import("../../../functions/worker.ts");
   const { log, token, webhookAllow } = parts;
   const env = { AWS_REGION: localRegion, CARILLON_LOG: "text", CARILLON_WEBHOOK_ALLOW: webhookAllow };
   const activity = new Activity();
@@ -154,7 +158,8 @@ function countedSql(url: string, activity: Activity): Sql {
       line.run(statement);
     },
   });
-  return connect({ DATABASE_URL: url }, { max: connectionsMax, applicationName: "carillon-test", through });
+  const options = { max: connectionsMax, idleMs, applicationName: "carillon-test", through };
+  return connect({ DATABASE_URL: url }, options);
 }
 
 /** The handler counts as under way while its code runs, and not while it waits for the clock. */
