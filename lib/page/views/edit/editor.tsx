@@ -4,6 +4,7 @@ import type { Schedule } from "../../../client/schedule.ts";
 import { type JsonObject, type ReadText, rangeOf } from "../../data/document/json-text.ts";
 import { documentOf, movesTimes } from "../../data/document/schedule-document.ts";
 import { hasNoWhen } from "../../data/edit-queries.ts";
+import { isZone } from "../../data/time/zone.ts";
 import { FaultItems } from "../../parts/fault-items.tsx";
 import { JsonEditor } from "../../parts/json-editor.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -123,6 +124,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
         />
         <Reading
           preview={shown}
+          typedZone={zoneIn(value)}
           stored={
             stored === undefined
               ? undefined
@@ -149,6 +151,10 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
       </div>
     </>
   );
+}
+
+function zoneIn({ timezone }: JsonObject): string | undefined {
+  return typeof timezone === "string" && isZone(timezone) ? timezone : undefined;
 }
 
 /** While the text is no JSON the form changes nothing. */
