@@ -4,7 +4,7 @@ import { type Besides, refusalsOf, together } from "../schedule/shape/faults-tog
 import { instantShape } from "../schedule/shape/instant-shape.ts";
 import { jsonFaults } from "../schedule/shape/json.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
-import { keyFault, keyShape } from "../schedule/shape/schedule-key.ts";
+import { keyFault, keyShape, lookFault } from "../schedule/shape/schedule-key.ts";
 import {
   notUnderstood,
   parseScheduleBody,
@@ -87,10 +87,16 @@ const refusedKey = (message: string) => notUnderstood([{ path: "key", message }]
 /** The owner of a hold on a schedule. */
 export const holderName = storableText({ max: 100 });
 
+/** An owner to be shown on the board of holds. A hold of an owner that an earlier rule allowed can be ended. */
+const newHolderName = holderName.superRefine((owner, context) => {
+  const fault = lookFault(owner);
+  if (fault !== null) context.addIssue({ code: "custom", message: fault });
+});
+
 export const pauseShape = z.strictObject({
   reason: storableText({ min: 0, max: 500 }).nullish(),
   until: instantShape.nullish(),
-  owner: holderName.nullish(),
+  owner: newHolderName.nullish(),
 });
 
 export const resumeShape = z.strictObject({ owner: holderName.nullish() });

@@ -8,7 +8,7 @@ import {
   keysBehind,
   walked,
 } from "../schedule/filter-schedules.ts";
-import { keyFault } from "../schedule/shape/schedule-key.ts";
+import { isKeyPlace } from "../schedule/shape/schedule-key.ts";
 import type { ScheduleRead, ScheduleState } from "./read-schedule.ts";
 import { failingIn, failingWalk, hasDied, isFailingPlace } from "./search-failing.ts";
 import {
@@ -52,7 +52,7 @@ export function orderOf({ nextFrom, nextTo, failing, group, tag, target }: Sched
 export function isSearchPlace(filter: ScheduleFilter, text: string): boolean {
   switch (orderOf(filter)) {
     case "key":
-      return keyFault(text) === null;
+      return isKeyPlace(text);
     case "age":
       return isFailingPlace(text);
     case "next":

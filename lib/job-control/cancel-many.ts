@@ -6,7 +6,7 @@ import { fewOwners } from "../history/find-schedules.ts";
 import { type JobKey, jobId, parseJobId } from "../job/job-id.ts";
 import type { Log } from "../log/log.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
-import { keyFault } from "../schedule/shape/schedule-key.ts";
+import { isKeyPlace } from "../schedule/shape/schedule-key.ts";
 import { cancelUnmade, type UnmadeParams } from "./cancel-unmade.ts";
 import { behindParcel, type CancelFilter, mayBeUnmade, openJobs, parcelsAtOnce } from "./find-open.ts";
 import { sayable } from "./sayable.ts";
@@ -48,7 +48,7 @@ const behindKey = /^ahead\/(.*)$/;
 
 export function isCancelPlace(text: string): boolean {
   const [, key] = behindKey.exec(text) ?? [];
-  if (key !== undefined) return key === "" || keyFault(key) === null;
+  if (key !== undefined) return key === "" || isKeyPlace(key);
   const [, parcel, job] = behindParcel.exec(text) ?? [];
   return parcel !== undefined && (job === undefined || parseJobId(job) !== null);
 }

@@ -3,7 +3,7 @@ import { readCalendarRules } from "../../cadence/calendar-rules.ts";
 import { type Fault, Refusal } from "../../refusal.ts";
 import type { CalendarRead } from "../../rules/calendar-edits.ts";
 import type { CalendarBody, CalendarHead } from "../../schedule/calendars.ts";
-import { keyFault } from "../../schedule/shape/schedule-key.ts";
+import { isKeyPlace, keyFault } from "../../schedule/shape/schedule-key.ts";
 import { shapeFaults } from "../../schedule/shape/shape-faults.ts";
 import { storableText } from "../../schedule/shape/text.ts";
 import { calendarDocs } from "../document/calendar-docs.ts";
@@ -87,10 +87,7 @@ function readRoutes(operations: Operations): Route[] {
       query: z.strictObject(pageQuery),
       doc: calendarDocs.list,
       answer: async ({ query: { cursor, limit } }) => {
-        const after =
-          cursor === undefined
-            ? undefined
-            : readCursor(cursor, "calendars", (name) => keyFault(name) === null);
+        const after = cursor === undefined ? undefined : readCursor(cursor, "calendars", isKeyPlace);
         const { items, next } = await operations.listCalendars({ after, limit });
         return {
           status: 200,

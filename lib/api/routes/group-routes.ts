@@ -4,7 +4,7 @@ import { pauseShape, resumeShape } from "../../command/schedule-input.ts";
 import type { ListedGroup } from "../../history/groups/list-groups.ts";
 import type { SharedHoldRead } from "../../history/groups/read-label.ts";
 import { Refusal } from "../../refusal.ts";
-import { keyFault } from "../../schedule/shape/schedule-key.ts";
+import { isKeyPlace, keyFault } from "../../schedule/shape/schedule-key.ts";
 import { storableText } from "../../schedule/shape/text.ts";
 import type { Label } from "../../schedule/shared-holds.ts";
 import { groupListDoc, labelDocs } from "../document/group-docs.ts";
@@ -40,7 +40,7 @@ function groupList(operations: Operations): Route {
     doc: groupListDoc,
     answer: async ({ query: { limit, cursor, prefix }, token }) => {
       const filter = { prefix, keys: token.prefix ?? undefined };
-      const after = readSearchCursor(cursor, "groups", filter, (name) => keyFault(name) === null);
+      const after = readSearchCursor(cursor, "groups", filter, isKeyPlace);
       const { items, next } = await operations.listGroups({ filter, after, limit });
       const following = next === undefined ? {} : { cursor: writeSearchCursor("groups", filter, next) };
       return { status: 200, body: { items: items.map(listedGroupView), ...following } };
@@ -63,8 +63,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
       doc: docs.get,
       answer: async ({ parameter, query: { limit, cursor }, token }) => {
         const label = readLabelName(scope, parameter("name"));
-        const after =
-          cursor === undefined ? undefined : readCursor(cursor, "schedules", (key) => keyFault(key) === null);
+        const after = cursor === undefined ? undefined : readCursor(cursor, "schedules", isKeyPlace);
         const read = await operations.readLabel(label, { limit, after, prefix: token.prefix ?? undefined });
         if (read === null)
           throw new Refusal(
@@ -142,12 +141,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
           caller,
           reason: reason ?? undefined,
           prefix: token.prefix ?? undefined,
-          after: readSearchCursor(
-            query.cursor,
-            "group-cancels",
-            members,
-            (key) => key === "" || keyFault(key) === null,
-          ),
+          after: readSearchCursor(query.cursor, "group-cancels", members, isKeyPlace),
         });
         return {
           status: 200,

@@ -14,8 +14,9 @@ export class CarillonInputError extends TypeError {
 
 const lengthMax = 255;
 
-/** Control and format characters, lone surrogates, line separators and noncharacters. */
-const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/u;
+/** Control and format characters, lone surrogates, line separators, noncharacters, and what has no shape. */
+const unprintable =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}]/u;
 
 /**
  * Why a text cannot be a key or the name of a group, a tag or a calendar; null if it can. The API
@@ -28,7 +29,9 @@ export function nameFault(name: string): string | null {
   const [reserved] = /[/?#%\\]/.exec(name) ?? [];
   if (reserved !== undefined) return `may not hold \`${reserved}\` (nor any of \`/ ? # % \\\`)`;
   if (/^\s|\s$/u.test(name)) return "may not begin or end with a blank";
-  return unprintable.test(name) ? "may hold printable characters only" : null;
+  if (unprintable.test(name)) return "may hold printable characters only";
+  if (name === name.normalize("NFC")) return null;
+  return "must be in the composed form of Unicode (NFC): letters with their accents as one character";
 }
 
 /** Whether proxies and clients resolve the segment in a path: `.` and `..`, however encoded. */
