@@ -190,7 +190,7 @@ describe.runIf(chromium !== undefined)("releases on the board of holds (need Chr
     await eve.schedules.changeMany({ verb: "pause", keys: ["bell:0001", "bell:0002"] });
     const tab = await browser.tab();
     await tab.open("/schedules?prefix=bell:");
-    await tab.page.getByText("Hold, release or change all that match", { exact: true }).click();
+    await tab.page.getByText("Hold, release, change or delete all that match", { exact: true }).click();
     await tab.page.getByRole("button", { name: "Release all that match …" }).click();
     await dialog(tab).getByRole("button", { name: "Release 4 schedules" }).click();
     await dialog(tab).getByText("Your hold ended on 4 schedules; 2 of them are still held.").waitFor();
