@@ -13,7 +13,7 @@ import "../../look/more.css";
 
 interface HoldTableProps extends More {
   holds: readonly BoardHold[];
-  /** What stands in the place of rows where there are none. */
+  /** The words of a board without rows. */
   empty: ReactNode;
 }
 
