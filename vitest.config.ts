@@ -26,6 +26,7 @@ const long = [
   "test/infra/template/written.test.ts",
   "test/infra/template/same-as-construct.test.ts",
   "test/published/carillon-dev.test.ts",
+  "test/published/kit-runners.test.ts",
   "test/published/start-page.test.ts",
   "test/published/create-carillon.test.ts",
   "test/history/query-plans.test.ts",

@@ -12,7 +12,9 @@ export interface AtTime {
   offset: number | null;
 }
 
-const ALLOWED = "A time has the form 2026-12-01T09:00, 2026-12-01T09:00:00Z or 2026-12-01T09:00:00+01:00";
+// In backticks, so that the page does not show them as instants on the clocks of its zone.
+const ALLOWED =
+  "A time has the form `2026-12-01T09:00`, `2026-12-01T09:00:00Z` or `2026-12-01T09:00:00+01:00`";
 
 /** The parts in order, each with the text before it and the values that it may have. */
 const parts: readonly Part[] = [

@@ -35,6 +35,8 @@ export interface ConnectOptions {
    * Longer than the statement timeout of the role. Leave it out where statements may take any time.
    */
   answerMs?: number;
+  /** A connection that idles for this many milliseconds is closed; 30,000 by default. */
+  idleMs?: number;
   /**
    * Comes between the pool and each connection: every statement passes it, one at a time, `begin`
    * and `commit` included. For tests, which count statements, hold them back or cut connections.
@@ -87,7 +89,7 @@ export function connectAs({ password, ...account }: Account, options: ConnectOpt
     now: () => performance.now(),
     onLong: (ms: number) => log.warn("database.held", { ms, most: ownTimeMax }),
   };
-  return makeSql(makePool(open, { max: options.max ?? 1, idleMs: IDLE_MS }), watch);
+  return makeSql(makePool(open, { max: options.max ?? 1, idleMs: options.idleMs ?? IDLE_MS }), watch);
 }
 
 function accountFrom(env: Environment): Account {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   Carillon,
+  CarillonInputError,
   CarillonProblem,
   CarillonUnreachable,
   isConflict,
@@ -246,6 +247,19 @@ describe("answers to the client", () => {
     await expect(page.send(put)).rejects.toThrow(/is not Carillon/);
     const moved = setup([() => Object.defineProperty(done(), "redirected", { value: true })]);
     await expect(moved.send(put)).rejects.toThrow(/redirected to/);
+  });
+
+  test("The errors of another copy of the client are those of this one", async () => {
+    const { send } = setup([() => problem(404)]);
+    const seen: unknown = await send(put).catch((error: unknown) => error);
+    const ofAnother = Object.assign(new Error("It is so."), { ...(seen as object) });
+    expect(ofAnother).toBeInstanceOf(CarillonProblem);
+    expect(isNotFound(ofAnother)).toBe(true);
+    expect(isConflict(ofAnother)).toBe(false);
+    expect(new Error("It is so.")).not.toBeInstanceOf(CarillonProblem);
+    const input = Object.assign(new TypeError("No."), { name: "CarillonInputError" });
+    expect(input).toBeInstanceOf(CarillonInputError);
+    expect(new TypeError("No.")).not.toBeInstanceOf(CarillonInputError);
   });
 
   test("A missing answer has its cause, and the key for repeating the call", async () => {

@@ -6,6 +6,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { type BorrowedDatabase, borrowDatabase } from "../../lib/tools/testing/server/borrow-database.ts";
+import { testCarillon } from "../../lib/tools/testing/test-carillon.ts";
 import { until } from "../support/until.ts";
 
 const kitModule = path.join(import.meta.dirname, "..", "..", "lib", "tools", "testing", "test-carillon.ts");
@@ -79,4 +80,24 @@ test("The database of a test process that is killed is dropped", async () => {
   expect(await databases()).toBe(2);
   child.kill("SIGKILL");
   await until("its database is dropped", async () => (await databases()) === 1);
+});
+
+test("A test that forgets to stop does not keep its connections, which would hold its process", async () => {
+  const forgotten = await testCarillon();
+  // Idle for less time than any connection by default, and longer than those of the kit.
+  const longer = connect({ DATABASE_URL: first.url }, { idleMs: 10_000, applicationName: "idles-longer" });
+  await longer`select`;
+  const held = async () =>
+    (
+      await sql<{ name: string }[]>`
+        select distinct application_name as name from pg_stat_activity
+        where application_name in ('carillon-test', 'idles-longer')`
+    ).map(({ name }) => name);
+  await until("the kit holds no connection", async () => !(await held()).includes("carillon-test"));
+  expect(await held()).toEqual(["idles-longer"]);
+  await longer.end();
+  await forgotten.put("a", { when: "every 20m", target: { queue: "demo" } });
+  await forgotten.advance("1h");
+  expect(forgotten.jobs("a")).toHaveLength(3);
+  await forgotten.stop();
 });

@@ -63,6 +63,27 @@ describe.runIf(chromium !== undefined)("calendars in a browser (need Chromium)",
     await tab.close();
   });
 
+  test("A line with a fault says so beneath its field, and the month keeps the days of the other rules", async () => {
+    await own.client.calendars.put("typed", { weekly: ["sun"], dates: ["04-13"] });
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/calendars/typed?month=2027-04");
+    await page.getByRole("button", { name: "2027-04-13: no runs" }).waitFor();
+    await page.getByLabel("Days without runs").fill("04-13\n2026-02-30\nfoo");
+    const field = page.locator(".field", { hasText: "Days without runs" });
+    await field.getByText("Line 2: holds 2026-02-30").waitFor();
+    await field.getByText("Line 3: takes").waitFor();
+    await page.getByText("Not saved yet: the rules have a fault, shown at its field.").waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
+    for (const day of ["2027-04-13", "2027-04-04"])
+      expect(await page.getByRole("button", { name: `${day}: no runs` }).count()).toBe(1);
+    await page.getByLabel("Days without runs").fill("04-13\n04-14");
+    await page.getByRole("button", { name: "2027-04-14: no runs" }).waitFor();
+    await page.getByText("Not saved yet.", { exact: true }).waitFor();
+    expect(await field.locator(".field-fault").count()).toBe(0);
+    await tab.close();
+  });
+
   test("A version of a calendar that another caller saves meanwhile is not overwritten unseen", async () => {
     await own.client.calendars.put("shared", { dates: ["12-25"] });
     const tab = await browser.tab();

@@ -96,12 +96,40 @@ describe.runIf(chromium !== undefined)("the editor in a browser (needs Chromium)
     const notice = page.getByRole("alert").filter({ hasText: "saved version 2" });
     await notice.waitFor();
     expect(await notice.innerText()).toContain("It changed: tags");
+    await page.getByText("Not saved: choose a version first.").waitFor();
     expect((await own.client.schedules.get("conflict")).description).toBe(null);
     await page.getByRole("button", { name: "Reload version 2, keep my text" }).click();
     expect(await shownJson(page)).toContain("mine");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.waitForURL((url) => !url.pathname.endsWith("/edit"));
     expect(await own.client.schedules.get("conflict")).toMatchObject({ version: 3, description: "mine" });
+    await tab.close();
+  });
+
+  test("A form in which nothing was edited goes on with the version that another caller saves, and says so", async () => {
+    await own.client.schedules.put("unedited", daily);
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/schedules/unedited/edit");
+    await page.getByText("Nothing is changed.", { exact: true }).waitFor();
+    await own.client.schedules.patch("unedited", { when: "0 11 * * *" });
+    await page.evaluate('window.dispatchEvent(new Event("visibilitychange"))');
+    await page.getByText("Nothing is changed. Version 2, saved meanwhile by", { exact: false }).waitFor();
+    expect(await page.getByLabel("When", { exact: true }).inputValue()).toBe("0 11 * * *");
+    expect(await page.getByRole("alert").count()).toBe(0);
+    expect(await page.getByRole("button", { name: "Save", exact: true }).isDisabled()).toBe(true);
+    await tab.close();
+  });
+
+  test("The form of a time that is not understood is shown as it is written, not on the clocks of a zone", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/new");
+    await page.getByLabel("When", { exact: true }).fill("at half past two");
+    await page
+      .getByText("A time has the form 2026-12-01T09:00, 2026-12-01T09:00:00Z or 2026-12-01T09:00:00+01:00")
+      .first()
+      .waitFor();
     await tab.close();
   });
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
-import { connect, type Sql } from "../../lib/db/connect.ts";
+import type { Sql } from "../../lib/db/connect.ts";
 import type { EditDone } from "../../lib/edit/edit-transaction.ts";
 import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/edit/schedule-edits.ts";
 import { pauseSchedule, resumeSchedule } from "../../lib/edit/schedule-holds.ts";
@@ -9,6 +9,8 @@ import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type Delivery, done } from "../../lib/target/delivery.ts";
 import type { TickDeps, Ticked, TickSettings } from "../../lib/tick/run.ts";
 import { tick, tickDefaults } from "../../lib/tick/tick.ts";
+import { Activity } from "../../lib/tools/testing/activity.ts";
+import { countedSql } from "../../lib/tools/testing/counted-sql.ts";
 import { type MemoryQueue, memoryQueue } from "../../lib/tools/testing/memory-queue.ts";
 import { type DatabaseClock, databaseClock } from "../../lib/tools/testing/virtual-clock.ts";
 import { workMessages } from "../../lib/worker/worker.ts";
@@ -50,6 +52,8 @@ export interface Carillon {
   databaseUrl: string;
   /** Connected as the owner. */
   sql: Sql;
+  /** Whether statements of the owner are under way. */
+  activity: Activity;
   /** Connections with the roles of the functions. */
   as: { tick: Sql; worker: Sql; api: Sql };
   /** Further dependencies of ticks and workers; a test replaces them. */
@@ -91,7 +95,8 @@ export async function carillon({
   copyOf?: TestDatabase;
 } = {}): Promise<Carillon> {
   const database = await testDatabase(copyOf ?? "still");
-  const sql = connect({ DATABASE_URL: database.socketUrl }, { max: 4 });
+  const activity = new Activity();
+  const sql = countedSql(database.socketUrl, activity, { max: 4 });
   const clock = await databaseClock(sql, start);
   const log = recordedLog();
   const queue = memoryQueue(clock, log);
@@ -102,6 +107,7 @@ export async function carillon({
   const world: Carillon = {
     databaseUrl: database.url,
     sql,
+    activity,
     as,
     more: { tick: {}, worker: {} },
     clock,

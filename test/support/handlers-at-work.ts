@@ -19,7 +19,7 @@ export async function workWithHandlers(
   world: Carillon,
   handlersOf: (sleep: Sleep) => readonly JobHandler[],
 ): Promise<void> {
-  const { clock, sql, queue, log } = world;
+  const { clock, sql, queue, log, activity } = world;
   let asleep = 0;
   const sleep: Sleep = async (ms) => {
     asleep += 1;
@@ -47,8 +47,7 @@ export async function workWithHandlers(
     isOver = true;
   });
   while (!isOver) {
-    // Lets handlers start and end that wait only for promises.
-    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await activity.idle();
     if (asleep > 0) await clock.advance(stepMs);
   }
   await working;

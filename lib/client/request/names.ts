@@ -2,9 +2,13 @@ import { type CallSite, seenFrom } from "./call-site.ts";
 
 /**
  * A text cannot be a name. Nothing was sent, because its URL would have been that of another
- * resource.
+ * resource. Known by its name, as a CarillonProblem.
  */
 export class CarillonInputError extends TypeError {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof TypeError && value.name === "CarillonInputError";
+  }
+
   override readonly name = "CarillonInputError";
 }
 

@@ -14,8 +14,15 @@ export interface ProblemDocument {
   requestId?: string;
 }
 
-/** The API answered that it did not carry out the request. */
+/**
+ * The API answered that it did not carry out the request. Errors are known by their name: the test
+ * kit has a copy of the client, whose errors are those of the app's copy too.
+ */
 export class CarillonProblem extends Error {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === "CarillonProblem";
+  }
+
   override readonly name: string = "CarillonProblem";
   readonly status: number;
   /** The same for each kind of problem: `urn:carillon:problem:conflict`. */

@@ -1,5 +1,6 @@
-import { Link } from "@tanstack/react-router";
+import { Link, useRouterState } from "@tanstack/react-router";
 import { useId, useRef } from "react";
+import { useBarViews } from "./main-views.ts";
 import { useMoreViews } from "./more-views.tsx";
 import "../look/menu.css";
 
@@ -7,11 +8,14 @@ import "../look/menu.css";
 export function MoreMenu() {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
-  const views = useMoreViews();
+  const { inMenu } = useBarViews();
+  const views = [...inMenu, ...useMoreViews()];
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const isCurrent = views.some(({ to }) => path === to || path.startsWith(`${to}/`));
   if (views.length === 0) return null;
   return (
     <>
-      <button type="button" className="more-views" popoverTarget={id}>
+      <button type="button" className="more-views" popoverTarget={id} aria-current={isCurrent}>
         More
         <svg viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
           <path d="m2 3.5 3 3 3-3" />

@@ -4,7 +4,7 @@ import { Bell } from "../parts/bell.tsx";
 import { StaleNotice } from "../parts/stale-notice.tsx";
 import { InstallationName } from "./installation.tsx";
 import { Keys } from "./keys.tsx";
-import { mainViews } from "./main-views.ts";
+import { useBarViews } from "./main-views.ts";
 import { MoreMenu } from "./more-menu.tsx";
 import { Palette } from "./palette.tsx";
 import { contentId, SkipLink } from "./skip-link.tsx";
@@ -16,6 +16,7 @@ import "../look/parts.css";
 import "../look/shell.css";
 
 export function Shell() {
+  const { inBar } = useBarViews();
   return (
     <LiveProvider>
       <ViewChange />
@@ -25,8 +26,8 @@ export function Shell() {
           <Bell /> <span className="brand-word">Carillon</span> <InstallationName />
         </Link>
         <nav aria-label="Views" className="views">
-          <div className="views-scroll">
-            {mainViews.map(({ to, name }) => (
+          <div className="views-row">
+            {inBar.map(({ to, name }) => (
               <Link
                 key={to}
                 to={to}

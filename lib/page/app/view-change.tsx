@@ -15,10 +15,6 @@ export function ViewChange() {
       .filter((part) => part !== null)
       .join(" · ");
     if (before.current !== path) focusContent();
-    // On a phone the views do not all fit in the bar, which scrolls sideways.
-    document
-      .querySelector(".views-scroll [aria-current=page]")
-      ?.scrollIntoView({ block: "nearest", inline: "nearest" });
     before.current = path;
   }, [path]);
   return null;

@@ -38,6 +38,8 @@ export class Activity {
    */
   async idle(): Promise<void> {
     for (;;) {
+      // A worker waits for a turn of the event loop itself, for parcels that it settles together.
+      await setImmediate();
       await setImmediate();
       if (this.#underWay.size === 0) return;
       const outcome = await this.#ended();

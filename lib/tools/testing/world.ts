@@ -1,12 +1,9 @@
-import { assemble as assembleApi } from "../../../functions/api.ts";
-import { assemble as assembleWorker } from "../../../functions/worker.ts";
 import { Carillon } from "../../client/main.ts";
 import { acceptanceOf } from "../../command/acceptance.ts";
 import { allowedTargetsFrom } from "../../command/allowed-targets.ts";
 import type { Environment } from "../../config/environment.ts";
 import { targetWindow } from "../../config/function-limits.ts";
-import { connect, type Sql } from "../../db/connect.ts";
-import type { Line } from "../../db/line.ts";
+import type { Sql } from "../../db/connect.ts";
 import type { JobHandler } from "../../job/define-job.ts";
 import type { Log } from "../../log/log.ts";
 import type { Deliver } from "../../target/delivery.ts";
@@ -18,6 +15,7 @@ import { localRegion } from "../local/local-account.ts";
 import { Activity } from "./activity.ts";
 import { allowedWebhooks } from "./allowed-webhooks.ts";
 import { apiFetch, apiUrl } from "./api-fetch.ts";
+import { countedSql } from "./counted-sql.ts";
 import { type Captured, captured, type TakeTime } from "./deliveries.ts";
 import { Invocations, workerClock } from "./invocations.ts";
 import { type MemoryQueue, memoryQueue } from "./memory-queue.ts";
@@ -59,12 +57,19 @@ export interface WorldParts {
 const concurrency = { fast: 10, slow: 20 };
 /** One for each worker that may hold a transaction, and some for the others. */
 const connectionsMax = concurrency.slow + 4;
+/** An open connection holds the process of a test that forgets to stop. Runners wait about a second. */
+const idleMs = 200;
 
 export async function makeWorld(parts: WorldParts): Promise<World> {
+  // Imported this late, because the functions wait for the module of the handlers: a module that
+  // waits cannot be loaded by `require`, and so not by tests in CommonJS.
+  const { assemble: assembleApi } = await import("../../../functions/api.ts");
+  const { assemble: assembleWorker } = await import("../../../functions/worker.ts");
   const { log, token, webhookAllow } = parts;
   const env = { AWS_REGION: localRegion, CARILLON_LOG: "text", CARILLON_WEBHOOK_ALLOW: webhookAllow };
   const activity = new Activity();
-  const sql = countedSql(parts.databaseUrl, activity);
+  const connections = { max: connectionsMax, idleMs, applicationName: "carillon-test" };
+  const sql = countedSql(parts.databaseUrl, activity, connections);
   const clock = await databaseClock(sql, parts.start);
   await ensureAdminToken(sql, token);
   const queue = memoryQueue(clock, log);
@@ -142,19 +147,6 @@ export async function makeWorld(parts: WorldParts): Promise<World> {
     },
   };
   return world;
-}
-
-/** Statements count as under way until the server has answered them. */
-function countedSql(url: string, activity: Activity): Sql {
-  const through = (line: Line): Line => ({
-    ...line,
-    run: (statement) => {
-      const end = activity.begin();
-      statement.then(end, end);
-      line.run(statement);
-    },
-  });
-  return connect({ DATABASE_URL: url }, { max: connectionsMax, applicationName: "carillon-test", through });
 }
 
 /** The handler counts as under way while its code runs, and not while it waits for the clock. */

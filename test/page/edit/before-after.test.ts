@@ -68,7 +68,7 @@ describe.runIf(chromium !== undefined)("the runs before and after an edit (need 
     await page.getByText("does not exist in Europe/Berlin").waitFor();
     await page.getByLabel("When", { exact: true }).fill("30 3 * * *");
     const ended = page.getByText(
-      "Until this edit: 2027-03-28 02:30 does not exist in Europe/Berlin; it runs at 03:00 then.",
+      "No longer with this edit: 2027-03-28 02:30 does not exist in Europe/Berlin; it runs at 03:00 then.",
     );
     await ended.getByRole("button", { name: "Show how that day changes" }).click();
     const moved = page.locator(".run-list li", { hasText: "Sun 2027-03-28" });

@@ -53,6 +53,33 @@ describe.runIf(chromium !== undefined)("the faults of an edit (need Chromium)", 
     },
   );
 
+  test("A key that is refused hides neither the words nor the runs of a time that is understood", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/new");
+    await page.getByLabel("Key", { exact: true }).fill("a/nightly");
+    await when(page).fill("30 2 * * *");
+    await page.getByText("may not hold").first().waitFor();
+    await page.locator(".run-list li").first().waitFor();
+    expect(await page.locator(".run-list li").count()).toBe(20);
+    expect(await page.getByText("The server does not understand it yet").count()).toBe(0);
+    await tab.close();
+  });
+
+  test("The time from which runs are listed stays on its clocks while the expression has a fault", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/new?zone=Asia/Tokyo");
+    await when(page).fill("30 2 * * *");
+    const from = page.getByLabel("Show runs from");
+    await from.fill("2027-04-01T00:00");
+    await page.locator(".run-list li", { hasText: "2027-04-01" }).waitFor();
+    await when(page).fill("30 25 * * *");
+    await page.locator('input[aria-invalid="true"]').first().waitFor();
+    expect(await from.inputValue()).toBe("2027-04-01T00:00");
+    await tab.close();
+  });
+
   test("A fault is said once, although the target is missing too, and its names are code", async () => {
     const tab = await browser.tab();
     const { page } = tab;

@@ -95,6 +95,22 @@ describe.runIf(chromium !== undefined)("releases on the board of holds (need Chr
     await tab.close();
   });
 
+  test("Enter in the reason of a dialog does what its button does, once", async () => {
+    await own.client.schedules.put("enter", { when: "0 9 * * *", target: { queue: "crm" } });
+    const tab = await browser.tab();
+    await tab.open("/schedules/enter");
+    await tab.page.getByRole("button", { name: "Hold …" }).click();
+    const reason = dialog(tab).getByLabel(/^Reason/);
+    await reason.fill("by Enter");
+    await dialog(tab).getByRole("button", { name: /^Hold/ }).and(tab.page.locator(":enabled")).waitFor();
+    await reason.press("Enter");
+    await dialog(tab).getByRole("button", { name: "Close" }).waitFor();
+    const { holds } = await own.client.schedules.get("enter");
+    expect(holds.map((hold) => hold.reason)).toEqual(["by Enter"]);
+    await own.client.schedules.delete("enter");
+    await tab.close();
+  });
+
   test("A row can be released only by an admin or by the owner of its hold", async () => {
     const { token } = await own.client.tokens.create({ name: "looker", scope: "read" });
     const reader = await boardAt({ token });

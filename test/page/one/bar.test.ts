@@ -61,25 +61,40 @@ describe.runIf(chromium !== undefined)("the bar above all views (needs Chromium)
     await tab.close();
   });
 
-  test("The views are in one row of a phone, large enough for a finger, and the last one is reached by scrolling", async () => {
+  test("A phone has four views in its bar, large enough for a finger, and the menu begins with the other two", async () => {
     const tab = await browser.tab({ width: 390 });
     const { page } = tab;
     await tab.open("/");
     const views = page.getByRole("navigation", { name: "Views" });
-    const targets = [...(await views.getByRole("link").all()), views.getByRole("button", { name: "More" })];
+    const more = views.getByRole("button", { name: "More" });
+    const targets = [...(await views.getByRole("link").all()), more];
     const boxes = await Promise.all(targets.map((target) => target.boundingBox()));
-    expect(boxes.length).toBe(7);
+    expect(boxes.length).toBe(5);
     expect(new Set(boxes.map((box) => box?.y)).size).toBe(1);
     for (const box of boxes) {
       expect(box?.height).toBeGreaterThanOrEqual(44);
       expect(box?.width).toBeGreaterThanOrEqual(44);
+      expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(390);
     }
-    await tab.open("/holds");
-    // The chosen view is whole in the row, left of the menu.
-    const more = await views.getByRole("button", { name: "More" }).boundingBox();
-    const holds = await views.getByRole("link", { name: "Holds" }).boundingBox();
-    expect((holds?.x ?? 0) + (holds?.width ?? 0)).toBeLessThanOrEqual(more?.x ?? 0);
+    await more.click();
+    expect((await page.locator(".more-list a").allInnerTexts()).slice(0, 3)).toEqual([
+      "Load",
+      "Holds",
+      "Groups",
+    ]);
     expect(await overflow(page)).toBe(0);
+    await tab.close();
+  });
+
+  test.each([
+    { width: 390, path: "/holds", isInMenu: true },
+    { width: 1_440, path: "/holds", isInMenu: false },
+    { width: 1_440, path: "/calendars/holidays", isInMenu: true },
+  ])("The menu of the bar is marked where the view $path is one of its own at $width px", async (look) => {
+    const tab = await browser.tab({ width: look.width });
+    await tab.open(look.path);
+    const more = tab.page.getByRole("button", { name: "More" });
+    expect(await more.getAttribute("aria-current")).toBe(String(look.isInMenu));
     await tab.close();
   });
 

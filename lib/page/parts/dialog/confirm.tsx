@@ -140,8 +140,19 @@ function Question<Preview>({
       </>
     );
   const error = action.error ?? seen.error;
+  const press = () => {
+    if (doing === null || seen.data === undefined) return;
+    if (fieldFault === undefined) action.act(seen.data);
+    else setRefused(true);
+  };
   return (
-    <>
+    <form
+      // Enter in a field does what the button does.
+      onSubmit={(event) => {
+        event.preventDefault();
+        press();
+      }}
+    >
       <div className="dialog-text">
         {seen.isPending ? <p aria-busy="true">The server counts …</p> : null}
         {seen.data === undefined ? null : describe(seen.data)}
@@ -183,17 +194,13 @@ function Question<Preview>({
           <Leave isBusy={action.isPending} />
         )}
         <button
-          type="button"
+          type="submit"
           className={`button ${isDangerous === true ? "danger" : "primary"}`}
           disabled={doing === null || action.isPending}
-          onClick={() => {
-            if (fieldFault !== undefined) setRefused(true);
-            else if (seen.data !== undefined) action.act(seen.data);
-          }}
         >
           {action.isPending ? "Working …" : (doing ?? (seen.isPending ? "Counting …" : "Nothing to do"))}
         </button>
       </footer>
-    </>
+    </form>
   );
 }

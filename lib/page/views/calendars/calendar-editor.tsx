@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { Calendar, PutCalendar } from "../../../client/calendars.ts";
-import { isPreconditionFailed } from "../../../client/request/problem.ts";
+import { CarillonProblem, type Fault, isPreconditionFailed } from "../../../client/request/problem.ts";
 import { amountText, numberText } from "../../data/amounts.ts";
 import { calendarPreviewQuery } from "../../data/calendar-queries.ts";
 import { apiUrl } from "../../data/query-client.ts";
@@ -14,10 +14,11 @@ import { CopyAs } from "../../parts/copy-as.tsx";
 import { FaultItems } from "../../parts/fault-items.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { LeaveGuard } from "../edit/leave-guard.tsx";
+import { useTakeUnedited } from "../edit/use-take-unedited.ts";
 import { bodyOf, emptyRules, type Rules, rulesOf } from "./calendar-rules.ts";
 import { Impact } from "./impact.tsx";
 import { Months } from "./months.tsx";
-import { RuleFields } from "./rule-fields.tsx";
+import { isAtField, RuleFields } from "./rule-fields.tsx";
 
 const typingMs = 250;
 
@@ -46,8 +47,13 @@ export function CalendarEditor({ name, stored, refetch }: CalendarEditorProps) {
     setRules(rulesOf(saved));
   });
   const error = save.error ?? preview.error;
-  const theirs =
-    stored !== undefined && base !== undefined && stored.version !== base.version ? stored : null;
+  const theirs = newerThan(base, stored);
+  const { faults, areAtFields } = faultsIn(error);
+  const take = (other: Calendar) => {
+    setBase(other);
+    setRules(rulesOf(other));
+  };
+  const takenText = useTakeUnedited({ theirs, isDirty, take });
   const change = (changed: Rules) => {
     setRules(changed);
     save.reset();
@@ -55,31 +61,36 @@ export function CalendarEditor({ name, stored, refetch }: CalendarEditorProps) {
   return (
     <>
       <LeaveGuard isDirty={isDirty && base !== undefined} isSaving={save.isPending} onLose={() => {}} />
-      {theirs === null || base === undefined ? null : (
-        <OtherVersion
-          mine={base.version}
-          theirs={theirs}
-          onKeep={() => setBase(theirs)}
-          onTake={() => {
-            setBase(theirs);
-            setRules(rulesOf(theirs));
-          }}
-        />
-      )}
       {mayEdit ? (
         <SaveCalendar
           verb={base === undefined ? "Create" : "Save"}
           canSave={isDirty && theirs === null && preview.isSuccess && !save.isPending}
-          status={stateText(save.data, isDirty)}
+          conflict={
+            theirs === null || base === undefined || !isDirty ? null : (
+              <OtherVersion
+                mine={base.version}
+                theirs={theirs}
+                onKeep={() => setBase(theirs)}
+                onTake={() => take(theirs)}
+              />
+            )
+          }
+          status={statusOf({
+            saved: save.data,
+            isDirty,
+            isConflicting: theirs !== null,
+            isRefused: error !== null,
+            takenText,
+          })}
           onSave={() => save.act(rules)}
           commands={commandsOf(name, rules, base?.version)}
         />
       ) : null}
-      {error === null ? null : <RuleFaults error={error} />}
+      {error === null || areAtFields ? null : <RuleFaults error={error} />}
       <Months rules={rules} onChange={mayEdit ? change : null} />
       <div className="two">
         <Panel title="Rules">
-          <RuleFields rules={rules} isLocked={!mayEdit} onChange={change} />
+          <RuleFields rules={rules} faults={faults} isLocked={!mayEdit} onChange={change} />
         </Panel>
         <Impact
           preview={isDirty ? preview.data : undefined}
@@ -88,6 +99,16 @@ export function CalendarEditor({ name, stored, refetch }: CalendarEditorProps) {
       </div>
     </>
   );
+}
+
+/** The stored calendar if it is another version than the edit began with. */
+function newerThan(base: Calendar | undefined, stored: Calendar | undefined): Calendar | null {
+  return stored !== undefined && base !== undefined && stored.version !== base.version ? stored : null;
+}
+
+function faultsIn(error: Error | null): { faults: readonly Fault[]; areAtFields: boolean } {
+  const faults = error instanceof CarillonProblem ? error.errors : [];
+  return { faults, areAtFields: faults.length > 0 && faults.every(isAtField) };
 }
 
 interface OtherVersionProps {
@@ -118,14 +139,17 @@ function OtherVersion({ mine, theirs, onKeep, onTake }: OtherVersionProps) {
 interface SaveCalendarProps {
   verb: string;
   canSave: boolean;
+  /** The question which version to go on with, where another one was saved meanwhile. */
+  conflict: ReactNode;
   status: string;
   onSave(): void;
   commands: { carillon: string; curl: string };
 }
 
-function SaveCalendar({ verb, canSave, status, onSave, commands }: SaveCalendarProps) {
+function SaveCalendar({ verb, canSave, conflict, status, onSave, commands }: SaveCalendarProps) {
   return (
     <div className="save-line">
+      {conflict}
       <button type="button" className="button primary" disabled={!canSave} onClick={onSave}>
         {verb}
       </button>
@@ -151,8 +175,20 @@ function commandsOf(name: string, rules: Rules, version: number | undefined) {
   };
 }
 
-function stateText(saved: PutCalendar | undefined, isDirty: boolean): string {
-  if (saved === undefined) return isDirty ? "Not saved yet." : "Nothing is changed.";
+interface Status {
+  saved: PutCalendar | undefined;
+  isDirty: boolean;
+  isConflicting: boolean;
+  isRefused: boolean;
+  takenText: string | null;
+}
+
+function statusOf({ saved, isDirty, isConflicting, isRefused, takenText }: Status): string {
+  if (saved === undefined && !isDirty)
+    return `Nothing is changed.${takenText === null ? "" : ` ${takenText}`}`;
+  if (saved === undefined && isConflicting) return "Not saved: choose a version first.";
+  if (saved === undefined)
+    return isRefused ? "Not saved yet: the rules have a fault, shown at its field." : "Not saved yet.";
   const { replanned, pending } = saved;
   const later = pending === 0 ? "" : `, ${numberText(pending)} follow with the next ticks`;
   return `Saved. ${amountText({ count: replanned, more: false }, "schedule is", "schedules are")} planned again${later}.`;

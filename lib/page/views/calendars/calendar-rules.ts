@@ -24,15 +24,20 @@ export const bodyOf = ({ description, ...rules }: Rules): CalendarBody => ({
   description: description === "" ? null : description,
 });
 
-/** Whether a day is free, by the server's own reading of the rules; null if they have a fault. */
+/**
+ * Whether a day is free, by the server's own reading of the rules without the entries that have a fault; null
+ * if the others have one together.
+ */
 export function dayTest({ dates, weekly, except }: Rules): ((date: string) => boolean) | null {
-  const read = readCalendarRules({ dates, weekly, except });
+  const read = readCalendarRules({ dates: dates.filter(isEntry), weekly, except: except.filter(isEntry) });
   if (!read.ok) return null;
   return (date) => {
     const [year = 0, month = 1, day = 1] = date.split("-").map(Number);
     return isExcluded(read.rules, daysFromCivil(year, month, day));
   };
 }
+
+const isEntry = (entry: string): boolean => readCalendarRules({ dates: [entry] }).ok;
 
 /** A day becomes free or a working day, by the smallest change of the rules. */
 export function withDay(rules: Rules, date: string): Rules {

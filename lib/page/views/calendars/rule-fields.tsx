@@ -1,15 +1,18 @@
 import { useEffect, useId, useState } from "react";
-import { Hint } from "../edit/field.tsx";
+import type { Fault } from "../../../client/request/problem.ts";
+import { faultsOf } from "../edit/faults.ts";
+import { Faults, Hint } from "../edit/field.tsx";
 import { allWeekdays, type Rules } from "./calendar-rules.ts";
 
 interface RuleFieldsProps {
   rules: Rules;
+  faults: readonly Fault[];
   isLocked: boolean;
   onChange(rules: Rules): void;
 }
 
 /** The rules as they are written. */
-export function RuleFields({ rules, isLocked, onChange }: RuleFieldsProps) {
+export function RuleFields({ rules, faults, isLocked, onChange }: RuleFieldsProps) {
   const id = useId();
   return (
     <fieldset className="form" disabled={isLocked}>
@@ -47,22 +50,34 @@ export function RuleFields({ rules, isLocked, onChange }: RuleFieldsProps) {
         label="Days without runs"
         hint="one a line, e.g. 2026-12-24, 12-25, 2026-12-28..2026-12-31, 12-24..01-02"
         entries={rules.dates}
+        faults={faultsOf(faults, ["dates"])}
         onChange={(dates) => onChange({ ...rules, dates })}
       />
       <Entries
         label="Working days nevertheless"
         hint="in the same forms"
         entries={rules.except}
+        faults={faultsOf(faults, ["except"])}
         onChange={(except) => onChange({ ...rules, except })}
       />
     </fieldset>
   );
 }
 
+/** The fields of dates show their faults themselves. */
+export const isAtField = ({ path }: Fault): boolean => /^(dates|except)(\[|$)/.test(path);
+
+/** `Line 5: takes a day such as …`. */
+function lineText({ path, message }: Fault): string {
+  const [, index] = /\[(\d+)\]$/.exec(path) ?? [];
+  return index === undefined ? message : `Line ${Number(index) + 1}: ${message}`;
+}
+
 interface EntriesProps {
   label: string;
   hint: string;
   entries: readonly string[];
+  faults: readonly Fault[];
   onChange(entries: string[]): void;
 }
 
@@ -72,7 +87,7 @@ const entriesOf = (typed: string): string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== "");
 
-function Entries({ label, hint, entries, onChange }: EntriesProps) {
+function Entries({ label, hint, entries, faults, onChange }: EntriesProps) {
   const id = useId();
   const written = entries.join("\n");
   const [typed, setTyped] = useState(written);
@@ -85,7 +100,8 @@ function Entries({ label, hint, entries, onChange }: EntriesProps) {
       <label htmlFor={id}>{label}</label>
       <textarea
         id={id}
-        aria-describedby={`${id}-hint`}
+        aria-describedby={`${id}-hint ${id}-fault`}
+        aria-invalid={faults.length > 0}
         className="mono"
         rows={5}
         spellCheck={false}
@@ -96,6 +112,7 @@ function Entries({ label, hint, entries, onChange }: EntriesProps) {
         }}
       />
       <Hint id={`${id}-hint`}>{hint}</Hint>
+      <Faults id={`${id}-fault`} messages={faults.map(lineText)} />
     </div>
   );
 }

@@ -4,6 +4,7 @@ import type { Schedule } from "../../../client/schedule.ts";
 import { type JsonObject, type ReadText, rangeOf } from "../../data/document/json-text.ts";
 import { documentOf, movesTimes } from "../../data/document/schedule-document.ts";
 import { hasNoWhen } from "../../data/edit-queries.ts";
+import { isZone } from "../../data/time/zone.ts";
 import { FaultItems } from "../../parts/fault-items.tsx";
 import { JsonEditor } from "../../parts/json-editor.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -20,6 +21,7 @@ import { Restored } from "./restored.tsx";
 import { SaveLine } from "./save-line.tsx";
 import { faultsIn, useReadings } from "./use-readings.ts";
 import { useSave } from "./use-save.ts";
+import { useTakeUnedited } from "./use-take-unedited.ts";
 import { readOrEmpty, useText } from "./use-text.ts";
 import { Words } from "./words.tsx";
 import "../../look/schedule.css";
@@ -63,6 +65,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
     edited.rebase(other, kept);
     save.reset();
   };
+  const takenText = useTakeUnedited({ theirs, isDirty, take: (other) => goOn(other, "take") });
   const draft = {
     text,
     value,
@@ -86,20 +89,22 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
           onDiscard={() => (stored === undefined ? edited.startOver() : goOn(stored, "take"))}
         />
       ) : null}
-      {theirs === null ? null : (
-        <Conflict
-          base={{ version: version ?? 0, value: began }}
-          theirs={theirs}
-          theirValue={readOrEmpty(documentOf(theirs))}
-          onKeep={() => goOn(theirs, "keep")}
-          onTake={() => goOn(theirs, "take")}
-        />
-      )}
       <SaveLine
         isNew={stored === undefined}
         isDirty={isDirty}
         isSaving={save.isPending}
-        isConflicting={theirs !== null}
+        conflict={
+          theirs === null || !isDirty ? null : (
+            <Conflict
+              base={{ version: version ?? 0, value: began }}
+              theirs={theirs}
+              theirValue={readOrEmpty(documentOf(theirs))}
+              onKeep={() => goOn(theirs, "keep")}
+              onTake={() => goOn(theirs, "take")}
+            />
+          )
+        }
+        takenText={takenText}
         consequence={isDirty && !isStale ? consequenceOf(runs.data, moves ? shown : runs.data) : null}
         obstacle={obstacleOf({ read, isPayloadJson, value, isFaulty: faultsIn(unread).length > 0 })}
         error={save.error}
@@ -119,6 +124,7 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
         />
         <Reading
           preview={shown}
+          typedZone={zoneIn(value)}
           stored={
             stored === undefined
               ? undefined
@@ -145,6 +151,10 @@ export function Editor({ stored, begin, refetch }: EditorProps) {
       </div>
     </>
   );
+}
+
+function zoneIn({ timezone }: JsonObject): string | undefined {
+  return typeof timezone === "string" && isZone(timezone) ? timezone : undefined;
 }
 
 /** While the text is no JSON the form changes nothing. */

@@ -11,6 +11,8 @@ interface ReadingProps {
   preview: Preview | undefined;
   /** The runs of the stored version; undefined for a new schedule. */
   stored: { version: number; next: NextOccurrences | undefined; warnings: readonly string[] } | undefined;
+  /** The zone of the edited text, if it is one. */
+  typedZone: string | undefined;
   /** Whether the edit moves runs. If not, those of the stored version stay. */
   moves: boolean;
   /** Whether the text has faults; they are shown at their fields. */
@@ -24,8 +26,9 @@ interface ReadingProps {
 
 /** The server's reading of the edited text: words, warnings, and the coming runs before and after. */
 export function Reading(props: ReadingProps) {
-  const { preview, stored, moves, isRefused, isStale, isOfEarlierText, from, onFrom } = props;
-  const timezone = preview?.timezone ?? stored?.next?.timezone ?? "UTC";
+  const { preview, typedZone, stored, moves, isRefused, isStale, isOfEarlierText, from, onFrom } = props;
+  // While the text has a fault there is no preview: the field of the list keeps its clocks.
+  const timezone = preview?.timezone ?? typedZone ?? stored?.next?.timezone ?? "UTC";
   return (
     <Panel title="When it will run" note={preview === undefined ? undefined : timezone}>
       <div className="reading" aria-live="polite" aria-busy={isStale}>
@@ -70,8 +73,8 @@ interface EndedProps extends Pick<ReadingProps, "onFrom"> {
 function Ended({ warning, timezone, onFrom }: EndedProps) {
   const day = dayOf(warning);
   return (
-    <p className="notice warning">
-      <b aria-hidden="true">△</b> Until this edit: {warning}{" "}
+    <p className="quiet">
+      No longer with this edit: {warning}{" "}
       {day === undefined ? null : (
         <button
           type="button"

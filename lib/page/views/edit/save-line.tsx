@@ -1,4 +1,4 @@
-import { useId } from "react";
+import { type ReactNode, useId } from "react";
 import { CarillonProblem } from "../../../client/request/problem.ts";
 import { useMay, useMayNot } from "../../data/token-query.ts";
 import { sentenceOf } from "../../parts/answer-state.tsx";
@@ -10,8 +10,10 @@ interface SaveLineProps {
   isNew: boolean;
   isDirty: boolean;
   isSaving: boolean;
-  /** Another version was saved meanwhile, and the editor has not decided yet. */
-  isConflicting: boolean;
+  /** The question which version to go on with, where another one was saved meanwhile. */
+  conflict: ReactNode;
+  /** Names a version that was saved meanwhile and that the form shows, since nothing was edited. */
+  takenText: string | null;
   /** The first thing that is missing before it can be saved; null if it can be. */
   obstacle: Obstacle | null;
   /** The effect of the edit on the coming runs; null until it is known. */
@@ -25,14 +27,15 @@ interface SaveLineProps {
 
 /** The button that saves, with the state of the edit and the refusal of the last save. */
 export function SaveLine(props: SaveLineProps) {
-  const { isNew, isDirty, isSaving, isConflicting, obstacle, error, onSave, onBlocked, commands } = props;
+  const { isNew, isDirty, isSaving, conflict, obstacle, error, onSave, onBlocked, commands } = props;
   const operation = isNew ? "createSchedule" : "putSchedule";
   const maySave = useMay(operation);
   const mayNotSave = useMayNot(operation);
   const state = useId();
-  const isIdle = isSaving || isConflicting || !(isDirty || isNew);
+  const isIdle = isSaving || conflict !== null || !(isDirty || isNew);
   return (
     <div className="save-line">
+      {conflict}
       {maySave ? (
         <button
           type="button"
@@ -66,9 +69,10 @@ export function SaveLine(props: SaveLineProps) {
   );
 }
 
-function stateText({ isNew, isSaving, isDirty, consequence }: SaveLineProps) {
+function stateText({ isNew, isSaving, isDirty, conflict, takenText, consequence }: SaveLineProps) {
   if (isSaving) return "Saving …";
-  if (!(isDirty || isNew)) return "Nothing is changed.";
+  if (!(isDirty || isNew)) return `Nothing is changed.${takenText === null ? "" : ` ${takenText}`}`;
+  if (conflict !== null) return "Not saved: choose a version first.";
   return consequence === null ? "Not saved yet." : `Not saved yet. ${consequence}`;
 }
 

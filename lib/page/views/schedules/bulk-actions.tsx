@@ -64,8 +64,11 @@ function HoldMany(props: BulkActionsProps) {
       preview={preview({ verb: "pause", ...props.selection })}
       describe={(seen) => (
         <BulkSamples preview={seen}>
-          no run until the hold ends.{heldText(seen)} Schedules that are made later are not held; for those,
-          hold a group or a tag.
+          no run until the hold ends.{heldText(seen)}
+          {seen.paused === undefined || isNone(seen.paused)
+            ? ""
+            : " A schedule with several holds runs again when all of them have ended."}{" "}
+          Schedules that are made later are not held; for those, hold a group or a tag.
         </BulkSamples>
       )}
       fields={fields}

@@ -21,7 +21,9 @@ export function BulkSamples({
             {key}
           </li>
         ))}
-        {count > samples.length || more ? <li>…</li> : null}
+        {count > samples.length || more ? (
+          <li>and {amountText({ count: count - samples.length, more }, "other")}</li>
+        ) : null}
       </ul>
     </>
   );
