@@ -45,3 +45,17 @@ async function faultsOf(page: Page, options: object): Promise<string[]> {
 
 const describeNode = ({ html, failureSummary }: Finding["nodes"][number]) =>
   `${html.slice(0, 160)} (${failureSummary.replaceAll(/\s+/g, " ").slice(0, 200)})`;
+
+/** The contrast of two colours such as `rgb(79, 107, 184)`. */
+export function contrast(colours: readonly string[]): number {
+  const [dark = 0, light = 0] = colours.map(luminance).toSorted((one, other) => one - other);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = [...colour.matchAll(/[\d.]+/g)].map(([text]) => {
+    const share = Number(text) / 255;
+    return share <= 0.040_45 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}

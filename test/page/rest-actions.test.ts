@@ -167,7 +167,7 @@ describe.runIf(chromium !== undefined)("what the page changes (needs Chromium)",
   test("Fields of all schedules that match are changed, once their runs before and after were shown", async () => {
     const tab = await tabAt("/schedules?prefix=hooks:");
     const { page } = tab;
-    await page.getByText("Hold, release or change all that match", { exact: true }).click();
+    await page.getByText("Hold, release, change or delete all that match", { exact: true }).click();
     await button(tab, "Change all that match …").click();
     const act = page.getByRole("alertdialog").getByRole("button", { name: /Nothing to do|Change 1/ });
     expect(await act.isDisabled()).toBe(true);

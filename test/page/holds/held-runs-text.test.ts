@@ -6,7 +6,10 @@ const scheduleWith = (catchUp: Partial<CatchUp>, delivery: "ledger" | "pulse" = 
   catchUp: { policy: "latest" as const, within: null, limit: 100, ...catchUp },
   delivery,
 });
-const young = "A run that is at most two minutes late runs in any case.";
+const young =
+  "Runs that are planned already, and those that are due in its last two minutes, run when it ends under every policy.";
+const lately = (when: string) =>
+  `Runs that were planned before the hold, and those of the two minutes before its end, run ${when} under every policy.`;
 
 describe("the runs that a hold keeps back", () => {
   test.each([
@@ -37,10 +40,10 @@ describe("the runs that a hold keeps back", () => {
 
   test("A release says which runs come at once, or that another hold keeps them", () => {
     expect(releasedRunsText(scheduleWith({}), 0)).toBe(
-      `Runs that the hold kept back: only the newest one runs at once (catch-up latest). ${young}`,
+      `Runs that the hold kept back: only the newest one runs at once (catch-up latest). ${lately("at once")}`,
     );
     expect(releasedRunsText(scheduleWith({ policy: "skip" }), 1)).toBe(
-      `Another hold remains: no run comes before that one has ended too. Runs that were held are not made up for (catch-up skip). ${young}`,
+      `Another hold remains: no run comes before that one has ended too. Runs that were held are not made up for (catch-up skip). ${lately("then")}`,
     );
   });
 });

@@ -53,6 +53,48 @@ describe.runIf(chromium !== undefined)("releases on the board of holds (need Chr
     return tab;
   }
 
+  test.each([390, 1_440])(
+    "A schedule that a tag or a group holds says so, and leads to where it is released, at %i px",
+    async (width) => {
+      const tab = await browser.tab({ width });
+      const { page } = tab;
+      await tab.open("/schedules/bell:0000");
+      await page
+        .getByText("held by ops through the hold of the tag bells (“too loud”) without an end")
+        .waitFor();
+      expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
+      await page.getByRole("link", { name: "hold of the tag bells" }).click();
+      await release(tab, "too loud").waitFor();
+      await page.goto(`${own.url}/schedules/crew:0000`);
+      await page.getByRole("link", { name: "hold of the group crew" }).click();
+      await page.getByRole("button", { name: "Release …" }).waitFor();
+      await tab.close();
+    },
+  );
+
+  test("A filter that no hold matches says so, and can be removed", async () => {
+    const tab = await browser.tab();
+    await tab.open("/holds?owner=first");
+    await tab.page.getByText("No hold matches.").waitFor();
+    await tab.page.getByRole("link", { name: "Show all holds" }).click();
+    await rowOf(tab, "too loud").waitFor();
+    expect(await tab.page.getByLabel("Owner").inputValue()).toBe("");
+    await tab.close();
+  });
+
+  test("The runs that a dialog names are still to come while it stays open", async () => {
+    await own.client.schedules.put("soon", { when: "every 5m", target: { queue: "crm" } });
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/schedules/soon");
+    await page.getByRole("button", { name: "Hold …" }).click();
+    await dialog(tab).locator("li").nth(4).waitFor();
+    await page.clock.runFor(6 * 60_000);
+    await dialog(tab).locator("li").nth(4).waitFor({ state: "detached" });
+    expect(await dialog(tab).innerText()).not.toContain("ago");
+    await tab.close();
+  });
+
   test("Enter in the reason of a dialog does what its button does, once", async () => {
     await own.client.schedules.put("enter", { when: "0 9 * * *", target: { queue: "crm" } });
     const tab = await browser.tab();
@@ -92,6 +134,10 @@ describe.runIf(chromium !== undefined)("releases on the board of holds (need Chr
     expect((await own.client.schedules.get("one:0000")).holds).toEqual([]);
     await dialog(tab).getByRole("button", { name: "Close" }).click();
     await rowOf(tab, "by eve").waitFor({ state: "detached" });
+    await tab.page.getByLabel("ended ones").check();
+    await rowOf(tab, "one:0000")
+      .getByText(/^ended \d\d:\d\d by ops$/)
+      .waitFor();
     await tab.close();
   });
 
@@ -160,7 +206,7 @@ describe.runIf(chromium !== undefined)("releases on the board of holds (need Chr
     await eve.schedules.changeMany({ verb: "pause", keys: ["bell:0001", "bell:0002"] });
     const tab = await browser.tab();
     await tab.open("/schedules?prefix=bell:");
-    await tab.page.getByText("Hold, release or change all that match", { exact: true }).click();
+    await tab.page.getByText("Hold, release, change or delete all that match", { exact: true }).click();
     await tab.page.getByRole("button", { name: "Release all that match …" }).click();
     await dialog(tab).getByRole("button", { name: "Release 4 schedules" }).click();
     await dialog(tab).getByText("Your hold ended on 4 schedules; 2 of them are still held.").waitFor();

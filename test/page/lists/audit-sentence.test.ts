@@ -22,6 +22,8 @@ test.each<[string, AuditEntry["detail"], string]>([
   ["schedule.created", { version: 2, deletedAt: null }, "again, from version 2 of the deleted one"],
   ["schedule.created", {}, ""],
   ["jobs.retried", { jobs: 1 }, "1 job"],
+  ["tag.pause-completed", { owner: "ops", members: 123 }, "in the name of ops, 123 schedules"],
+  ["tag.paused", { until: "2026-03-02T12:00:00+01:00" }, "until 2026-03-02T11:00:00.000Z"],
 ])("The audit tells of %s with the detail %j: %s", (action, detail, rest) => {
   expect(auditSentence(entry(action, detail)).rest).toBe(rest);
 });

@@ -40,7 +40,7 @@ describe.runIf(chromium !== undefined)("the lists of schedules and runs in a bro
     await tab.close();
   });
 
-  test("The next run of a held schedule comes after its last hold, or when it is released", async () => {
+  test("The list says until when a schedule is held, by its last hold, or that it runs when it is released", async () => {
     await own.client.schedules.put("held:a", { when: "0 9 * * *", target: { queue: "reports" } });
     await own.client.schedules.put("held:b", { when: "0 9 * * *", target: { queue: "reports" } });
     await own.client.schedules.pause("held:a", { owner: "ops", until: "2027-06-01T10:00:00Z" });
@@ -50,7 +50,7 @@ describe.runIf(chromium !== undefined)("the lists of schedules and runs in a bro
     const nextOf = (key: string) =>
       tab.page.locator("tr[data-row]").filter({ hasText: key }).locator(".next").innerText();
     await tab.page.locator("tr[data-row]").first().waitFor();
-    expect(await nextOf("held:a")).toContain("after ");
+    expect(await nextOf("held:a")).toContain("held until ");
     expect(await nextOf("held:b")).toContain("when released");
     await tab.close();
   });

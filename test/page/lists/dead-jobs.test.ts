@@ -25,7 +25,10 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     expect(await groups.count()).toBe(items.length);
     await groups.first().getByRole("button", { name: "Show" }).click();
     await page.locator('.groups > li[aria-current="true"]').waitFor();
-    expect(await page.getByRole("list", { name: "Further filters" }).textContent()).toContain(first?.error);
+    // The listed jobs are not below errors that they do not have.
+    expect(await groups.count()).toBe(1);
+    const chips = page.getByRole("list", { name: "Further filters" });
+    expect(await chips.textContent()).toContain(first?.error);
     await page.getByRole("button", { name: "Retry all that match …" }).click();
     await page.getByRole("button", { name: /^Retry \d+ jobs?$/ }).click();
     await page.getByRole("heading", { name: "Done" }).waitFor();
@@ -36,7 +39,10 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
       .getByRole("link", { name: `${first?.count} waiting for a retry` })
       .waitFor();
     await page.getByRole("button", { name: "Close" }).click();
-    await page.locator('.groups > li[aria-current="true"]').waitFor({ state: "detached" });
+    await page.getByText("No job of this error is dead any more.").waitFor();
+    expect(await chips.textContent()).toContain(first?.error);
+    await page.getByRole("button", { name: "Show all errors" }).click();
+    await groups.nth(items.length - 1).waitFor({ state: "detached" });
     expect(await groups.count()).toBe(items.length - 1);
     await page.getByRole("link", became).click();
     await page
@@ -107,10 +113,31 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
       expect(why).toBeLessThan(50);
       const late = await rows.locator(".late").allInnerTexts();
       expect(late.slice(0, 3)).toEqual(["–", "on time", "5.0 s"]);
+      expect(await rows.locator(".late").first().isVisible()).toBe(width > 900);
       expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
       await tab.close();
     },
   );
+
+  test("A link to an error that no dead job has says so in words", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/jobs?state=dead&errorGroup=ee1f1191d592");
+    await page.getByText("No job of this error is dead any more.").waitFor();
+    const chips = page.getByRole("list", { name: "Further filters" });
+    expect(await chips.textContent()).toBe("error group that no listed job hasdrop");
+    await tab.close();
+  });
+
+  test("A fault of a filter names its field as the page does", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/jobs?lateBy=soon");
+    await page.getByText(/^“Late by at least” takes a duration/).waitFor();
+    await page.goto(`${own.url}/jobs?from=2026-03-29T00:00:00.000Z&to=2026-03-28T00:00:00.000Z`);
+    await page.getByText("“To” must lie after “From”.").waitFor();
+    await tab.close();
+  });
 
   test("No word of an error is broken on a phone", async () => {
     const tab = await browser.tab({ width: 390 });
@@ -118,24 +145,30 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     await page.route("**/v1/jobs:groups?*", async (route) => {
       const answer = await route.fetch();
       const json = await answer.json();
-      const items = json.items.map((item: object) => ({ ...item, error: "ResourceNotFoundException: gone" }));
+      const items = json.items.map((item: object) => ({
+        ...item,
+        count: 12_113,
+        error: "ResourceNotFoundException: gone",
+      }));
       await route.fulfill({ response: answer, json: { ...json, items } });
     });
     await tab.open("/jobs?state=dead");
     const words = await page.locator(".groups li p").first().boundingBox();
     // The long word has 186 px.
     expect(words?.width).toBeGreaterThan(220);
+    const count = await page.locator(".groups li b").first().boundingBox();
+    expect((count?.x ?? 0) + (count?.width ?? 0)).toBeLessThan(words?.x ?? 0);
     expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
     await tab.close();
   });
 
-  test("An error leads to the failing schedules of its target", async () => {
+  test("An error leads to the failing schedules of its target, and says that they may have other errors", async () => {
     const [first] = (await own.client.jobs.groups()).items;
     const tab = await browser.tab();
     await tab.open("/jobs?state=dead");
     await tab.page
       .locator(".groups")
-      .getByRole("link", { name: /schedules?$/ })
+      .getByRole("link", { name: "Failing schedules of this target, with any error" })
       .first()
       .click();
     await tab.page.getByRole("heading", { name: "Schedules" }).waitFor();

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { chromium } from "../../support/chromium.ts";
 import { type OwnBrowser, settled } from "../browser.ts";
 import { filledPage } from "../filled.ts";
+import { contrast } from "../look-faults.ts";
 import { adminToken, type OwnPage } from "../own-page.ts";
 import { withBrowser } from "../with-browser.ts";
 
@@ -83,6 +84,28 @@ describe.runIf(chromium !== undefined)("the view Now (needs Chromium)", () => {
     await tab.close();
   });
 
+  test("Now tells apart the attempts of an hour, the jobs that died in it and those that are dead now", async () => {
+    const { lastHour, jobs } = await own.client.stats();
+    const tab = await browser.tab({ theme: "dark" });
+    const { page } = tab;
+    await tab.open("/");
+    await page
+      .locator(".facts")
+      .getByText(/^attempts in the last hour/)
+      .waitFor();
+    await page.locator(".facts").getByText("jobs that are dead now").waitFor();
+    const note = await page.locator(".minute-note").innerText();
+    expect(note).toMatch(/^In the last hour: .* died.*\. In the next one: [\d,]+ planned\./);
+    const figures = await page.locator(".facts dd").allInnerTexts();
+    expect(figures[1]).toBe(String((lastHour?.succeeded ?? 0) + (lastHour?.failed ?? 0)));
+    expect(figures[3]).toBe(String(jobs.dead.count));
+    const colours = await page.evaluate<string[]>(
+      `[getComputedStyle(document.querySelector(".bar-planned")).fill, getComputedStyle(document.querySelector(".panel")).backgroundColor]`,
+    );
+    expect(contrast(colours)).toBeGreaterThan(3);
+    await tab.close();
+  });
+
   test("A figure of Now that leads to a list looks like a link", async () => {
     const tab = await browser.tab();
     await tab.open("/");
@@ -109,7 +132,7 @@ describe.runIf(chromium !== undefined)("the view Now (needs Chromium)", () => {
       answer();
       await page.getByText("active schedules of 160").waitFor();
       await page.getByText("The last tick was").waitFor();
-      await page.getByText(/^Both hours: \d/).waitFor();
+      await page.getByText(/^In the last hour: \d/).waitFor();
       await page.getByText(/busiest minute of the next hour, \d\d:/).waitFor();
       expect(await places(page)).toEqual(before);
       await tab.close();

@@ -66,7 +66,7 @@ describe.runIf(chromium !== undefined)("a tab that is shown again (needs Chromiu
     const { page } = tab;
     await page
       .locator(".minute-note")
-      .getByText(/Both hours: .*\d died/)
+      .getByText(/In the last hour: .*\d died/)
       .waitFor();
     expect(await page.locator(".legend").first().innerText()).toContain("died");
     expect(await page.locator(".since").allInnerTexts()).toContainEqual(

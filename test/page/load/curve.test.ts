@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { chromium } from "../../support/chromium.ts";
 import type { OwnBrowser } from "../browser.ts";
-import { axeFaults, textFaults } from "../look-faults.ts";
+import { axeFaults, contrast, textFaults } from "../look-faults.ts";
 import { type OwnPage, ownPage } from "../own-page.ts";
 import { withBrowser } from "../with-browser.ts";
 
@@ -138,17 +138,3 @@ describe.runIf(chromium !== undefined)("the curve of the load (needs Chromium)",
     await tab.close();
   });
 });
-
-/** The contrast of two colours such as `rgb(79, 107, 184)`. */
-function contrast(colours: readonly string[]): number {
-  const [dark = 0, light = 0] = colours.map(luminance).toSorted((one, other) => one - other);
-  return (light + 0.05) / (dark + 0.05);
-}
-
-function luminance(colour: string): number {
-  const [red = 0, green = 0, blue = 0] = [...colour.matchAll(/[\d.]+/g)].map(([text]) => {
-    const share = Number(text) / 255;
-    return share <= 0.040_45 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}

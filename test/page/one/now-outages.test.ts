@@ -80,7 +80,10 @@ describe.runIf(chromium !== undefined)("the timeline of Now without or in an out
     const tab = await browser.tab();
     await tab.open("/");
     const { page } = tab;
-    await page.locator(".minute-note").getByText("Both hours: nothing.").waitFor();
+    await page
+      .locator(".minute-note")
+      .getByText("In the last hour: nothing. In the next one: 0 planned.")
+      .waitFor();
     expect(await page.locator(".outage-band").count()).toBe(0);
     await note("fast-workers", "10 min", null);
     await tab.open("/jobs");

@@ -86,6 +86,31 @@ describe.runIf(chromium !== undefined)("the explanation of a run (needs Chromium
     await tab.close();
   });
 
+  test.each([390, 1_440])(
+    "The occurrence that an address asks about is in the list, at %i px",
+    async (width) => {
+      const key = "device:meter:0042:reading";
+      const { items } = await own.client.schedules.occurrences(key, {
+        from: new Date("2026-03-29T01:15:00Z"),
+        to: new Date("2026-03-29T01:30:00Z"),
+      });
+      const missed = items.find(({ outcome }) => outcome !== "ran");
+      const tab = await browser.tab({ width });
+      const { page } = tab;
+      await tab.open(`/schedules/${key}?why=${missed?.occurrence}`);
+      const row = page.locator('.past li[aria-current="true"]');
+      await row.locator(`time[datetime="${missed?.occurrence}"]`).waitFor();
+      expect(await page.locator(".past").first().locator("li").count()).toBeGreaterThan(12);
+      const colour = (selector: string) =>
+        page.evaluate<string>(`getComputedStyle(document.querySelector(${JSON.stringify(selector)})).color`);
+      expect(await colour(".past .instant:first-child")).toBe(await colour(".past .link"));
+      const faults = [...(await textFaults(page)), ...(await axeFaults(page))];
+      await page.emulateMedia({ colorScheme: "dark" });
+      expect([...faults, ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
+      await tab.close();
+    },
+  );
+
   test("The words of the stages of a job do not run into each other on a phone", async () => {
     const tab = await browser.tab({ width: 390 });
     await tab.open(`/jobs/${(await retried())?.id}`);

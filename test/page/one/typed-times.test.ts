@@ -29,7 +29,7 @@ describe.runIf(chromium !== undefined)("times in a browser (need Chromium)", () 
       await tab.open("/schedules/berlin?zone=America/New_York");
       await page.getByText("it is read in America/New_York").waitFor();
       const field = page.getByLabel("The instant to explain");
-      const explain = page.getByRole("button", { name: "Explain" });
+      const explain = page.getByRole("button", { name: "Explain", exact: true });
       await field.fill("around nine");
       await explain.click();
       await page.getByRole("alert").getByText("Type 09:00 or 2026-03-02 09:00").waitFor();
@@ -40,6 +40,11 @@ describe.runIf(chromium !== undefined)("times in a browser (need Chromium)", () 
       await page.waitForURL("**why=2027-03-27T08:00:00.000Z*".replaceAll(":", "%3A"));
       expect(await page.locator(".why .sentence").innerText()).toContain("Is planned");
       expect(await page.getByRole("alert").count()).toBe(0);
+      await field.fill("around nine");
+      await explain.click();
+      await page.getByRole("alert").waitFor();
+      // It would be read as the answer to what was typed.
+      expect(await page.locator(".why .sentence").count()).toBe(0);
       expect(tab.faults).toEqual([]);
       await tab.close();
     },

@@ -5,19 +5,32 @@ type Held = Pick<Schedule, "catchUp" | "delivery">;
 
 /** Before a hold: what becomes of the runs that fall into it. The words follow the schedule's policy. */
 export const intoHoldText = (schedule: Held): string =>
-  keptText(schedule, "Runs that fall into the hold", "when it ends");
+  keptText(schedule, {
+    runs: "Runs that fall into the hold",
+    when: "when it ends",
+    young: "Runs that are planned already, and those that are due in its last two minutes,",
+  });
 
 /** Before a release: which of the runs that the hold kept back run then. */
 export function releasedRunsText(schedule: Held, otherHolds: number): string {
-  if (otherHolds === 0) return keptText(schedule, "Runs that the hold kept back", "at once");
+  if (otherHolds === 0)
+    return keptText(schedule, { runs: "Runs that the hold kept back", when: "at once", young: lately });
   const others = otherHolds === 1 ? "Another hold remains" : `${numberText(otherHolds)} other holds remain`;
-  return `${others}: no run comes before ${otherHolds === 1 ? "that one has" : "they have"} ended too. ${keptText(schedule, "Runs that were held", "then")}`;
+  return `${others}: no run comes before ${otherHolds === 1 ? "that one has" : "they have"} ended too. ${keptText(schedule, { runs: "Runs that were held", when: "then", young: lately })}`;
+}
+
+const lately = "Runs that were planned before the hold, and those of the two minutes before its end,";
+
+interface Words {
+  runs: string;
+  when: string;
+  /** The runs that are late at that time and not missed: they run under every policy. */
+  young: string;
 }
 
 function keptText(
   { catchUp: { policy, within, limit }, delivery }: Held,
-  runs: string,
-  when: string,
+  { runs, when, young }: Words,
 ): string {
   if (delivery === "pulse") return `${runs} are not made up for: this schedule sends pulses.`;
   const aged = within === null ? "" : `, none older than ${within}`;
@@ -26,6 +39,5 @@ function keptText(
     latest: `${runs}: only the newest one runs ${when}${aged}`,
     all: `${runs}: the newest ${numberText(limit)} run ${when}, oldest first${aged}`,
   };
-  // Such a run is late and not missed, under every policy.
-  return `${chosen[policy]} (catch-up ${policy}). A run that is at most two minutes late runs in any case.`;
+  return `${chosen[policy]} (catch-up ${policy}). ${young} run ${when} under every policy.`;
 }

@@ -1,7 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { AuditEntry, Origin } from "../../../client/audit.ts";
+import { filterText } from "../../data/text/filter-words.ts";
 import { Changes } from "../../parts/changes.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 import { auditSentence, fieldsOf, keyOfEntry } from "./audit-sentence.ts";
 
@@ -15,7 +17,11 @@ export function AuditRow({ entry }: { entry: AuditEntry }) {
         <Instant at={entry.at} />
         <span>
           <b>{entry.actor}</b> {verb} <Subject entry={entry} />
-          {rest === "" ? null : <span className="quiet">, {rest}</span>}
+          {rest === "" ? null : (
+            <span className="quiet">
+              , <Sentence text={rest} />
+            </span>
+          )}
           {entry.action.startsWith("jobs.") ? <Fate of={entry} /> : null}
         </span>
         <button type="button" className="unfold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
@@ -72,6 +78,9 @@ function Subject({ entry }: { entry: AuditEntry }) {
         {subject}
       </Link>
     );
+  // The others are the names of targets and tokens.
+  if (action.startsWith("jobs.") || action.startsWith("schedules."))
+    return <Sentence text={filterText(subject)} />;
   return <span className="mono">{subject}</span>;
 }
 

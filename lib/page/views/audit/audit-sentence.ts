@@ -2,7 +2,7 @@ import type { AuditEntry } from "../../../client/audit.ts";
 import type { Json } from "../../../client/json.ts";
 import { numberText } from "../../data/amounts.ts";
 
-/** The change in words: the verb before the name of its subject, and the rest after it. */
+/** The change in words: the verb before the name of its subject, and the rest after it, with instants in UTC. */
 export interface AuditSentence {
   verb: string;
   rest: string;
@@ -28,6 +28,10 @@ const verbs: Readonly<Record<string, string>> = {
   "group.cancelled": "deleted the schedules of the group",
   "tag.paused": "held the tag",
   "tag.resumed": "released the tag",
+  "group.pause-completed": "held all schedules of the group",
+  "group.resume-completed": "released all schedules of the group",
+  "tag.pause-completed": "held all schedules of the tag",
+  "tag.resume-completed": "released all schedules of the tag",
   "jobs.retried": "retried jobs of",
   "jobs.cancelled": "cancelled jobs of",
   "calendar.created": "created the calendar",
@@ -47,16 +51,23 @@ export function auditSentence({ action, detail }: AuditEntry): AuditSentence {
     text(fields, "owner", (owner) =>
       isEnd ? `the hold of ${owner} reached its end` : `in the name of ${owner}`,
     ),
-    isEnd ? null : text(fields, "until", (until) => `until ${until.slice(0, 16).replace("T", " ")} UTC`),
+    isEnd ? null : text(fields, "until", (until) => `until ${instantText(until)}`),
     count(fieldsOf(fields["soFar"] ?? null), "done", "changed so far, and no end is recorded"),
     count(fields, "done", "changed"),
     count(fields, "failed", "failed"),
+    count(fields, "members", fields["members"] === 1 ? "schedule" : "schedules"),
     count(fields, "jobs", fields["jobs"] === 1 ? "job" : "jobs"),
     count(fields, "accepted", "jobs made"),
     versionText(action, fields["version"]),
     text(fields, "reason", (reason) => `“${reason}”`),
   ].filter((part) => part !== null);
   return { verb: verbs[action] ?? `did ${action} to`, rest: parts.join(", ") };
+}
+
+/** In the form that a sentence of the server has, which a view shows on the clocks of its zone. */
+function instantText(text: string): string {
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? text : new Date(at).toISOString();
 }
 
 /** The version that was restored, also by making a deleted schedule again. */

@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { auditQuery } from "../../data/audit-queries.ts";
+import { filterLabels } from "../../data/text/filter-words.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
@@ -32,22 +33,34 @@ export function Audit() {
         </span>
       </header>
       <search className="filters narrow-fields">
-        <TextFilter label="Subject" value={search.subject} onChange={(subject) => change({ subject })} />
-        <TextFilter label="Key begins with" value={search.prefix} onChange={(prefix) => change({ prefix })} />
         <TextFilter
-          label="By"
+          label={filterLabels.subject}
+          value={search.subject}
+          onChange={(subject) => change({ subject })}
+        />
+        <TextFilter
+          label={filterLabels.prefix}
+          value={search.prefix}
+          onChange={(prefix) => change({ prefix })}
+        />
+        <TextFilter
+          label={filterLabels.actor}
           placeholder="name of a token"
           value={search.actor}
           onChange={(actor) => change({ actor })}
         />
         <ChoiceFilter
-          label="Change"
+          label={filterLabels.action}
           choices={actionChoices(search.action)}
           value={search.action}
           onChange={(action) => change({ action })}
         />
-        <OptionalInstant label="From" value={search.from} onChange={(from) => change({ from })} />
-        <OptionalInstant label="To" value={search.to} onChange={(to) => change({ to })} />
+        <OptionalInstant
+          label={filterLabels.from}
+          value={search.from}
+          onChange={(from) => change({ from })}
+        />
+        <OptionalInstant label={filterLabels.to} value={search.to} onChange={(to) => change({ to })} />
       </search>
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
       {pages.data === undefined ? null : (

@@ -59,7 +59,7 @@ function NewCalendar() {
     if (name !== "" && fault === null) void navigate({ to: "/calendars/$name", params: { name } });
   };
   return (
-    <form className="filters" onSubmit={open}>
+    <form className="filters one-field" onSubmit={open}>
       <label>
         <span>Name of a new calendar</span>
         <input

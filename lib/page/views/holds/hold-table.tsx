@@ -1,8 +1,9 @@
 import { Link } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import type { BoardHold } from "../../../client/holds.ts";
 import { countText, numberText, relativeText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
+import { filterText } from "../../data/text/filter-words.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { Instant } from "../../parts/time/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
@@ -12,9 +13,11 @@ import "../../look/more.css";
 
 interface HoldTableProps extends More {
   holds: readonly BoardHold[];
+  /** The words of a board without rows. */
+  empty: ReactNode;
 }
 
-export function HoldTable({ holds, hasMore, onEnd }: HoldTableProps) {
+export function HoldTable({ holds, empty, hasMore, onEnd }: HoldTableProps) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [isReleasing, setReleasing] = useState(false);
   const now = useMemo(() => holdRows(holds, { hasMore, open }), [holds, hasMore, open]);
@@ -37,7 +40,7 @@ export function HoldTable({ holds, hasMore, onEnd }: HoldTableProps) {
       keyOf={keyOf}
       hasMore={hasMore}
       onEnd={onEnd}
-      empty="Nothing is held."
+      empty={empty}
     />
   );
 }
@@ -143,7 +146,7 @@ function NameCell({ scope, name }: BoardHold) {
         <span className="mono">{name}</span>
       </Link>
     );
-  if (scope === "filter") return <span className="mono">{name}</span>;
+  if (scope === "filter") return filterText(name);
   return (
     <Link to="/schedules" search={{ tag: name }}>
       <span className="quiet">tag </span>
@@ -157,7 +160,7 @@ function EndCell({ state, until, endedAt, endedBy }: BoardHold) {
   if (state === "ended")
     return (
       <>
-        {endedAt === null ? "ended" : <Instant at={endedAt} />} {endedBy === null ? "" : `by ${endedBy}`}
+        ended {endedAt === null ? null : <Instant at={endedAt} />} {endedBy === null ? "" : `by ${endedBy}`}
       </>
     );
   if (until === null) return "no end is set";

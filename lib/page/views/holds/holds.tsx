@@ -3,6 +3,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { holdsQuery } from "../../data/hold-queries.ts";
 import { moreOf } from "../../data/more.ts";
+import { filterLabels } from "../../data/text/filter-words.ts";
 import { useListRefresh } from "../../hooks/list-refresh.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
@@ -38,8 +39,12 @@ export function Holds() {
         <ListFreshness pages={pages} />
       </header>
       <search className="filters">
-        <TextFilter label="Owner" value={search.owner} onChange={(owner) => change({ owner })} />
-        <TextFilter label="Key begins with" value={search.prefix} onChange={(prefix) => change({ prefix })} />
+        <TextFilter label={filterLabels.owner} value={search.owner} onChange={(owner) => change({ owner })} />
+        <TextFilter
+          label={filterLabels.prefix}
+          value={search.prefix}
+          onChange={(prefix) => change({ prefix })}
+        />
         <CheckFilter
           label="ended ones"
           checked={search.ended === "true"}
@@ -47,7 +52,22 @@ export function Holds() {
         />
       </search>
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
-      {holds === undefined ? null : <HoldTable holds={holds} {...moreOf(pages)} />}
+      {holds === undefined ? null : (
+        <HoldTable holds={holds} empty={<NoHold {...search} />} {...moreOf(pages)} />
+      )}
+    </>
+  );
+}
+
+function NoHold({ owner, prefix, ended }: HoldSearch) {
+  if (owner === undefined && prefix === undefined)
+    return ended === undefined ? "Nothing is held." : "No hold has ended in the last days.";
+  return (
+    <>
+      No {ended === undefined ? "hold" : "ended hold"} matches.{" "}
+      <Link to="/holds" search={{ ended }} className="link">
+        Show all {ended === undefined ? "holds" : "ended holds"}
+      </Link>
     </>
   );
 }

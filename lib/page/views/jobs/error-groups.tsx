@@ -1,47 +1,39 @@
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
-import type { JobGroups } from "../../../client/job.ts";
+import type { JobGroup } from "../../../client/job.ts";
 import { amountText, countText } from "../../data/amounts.ts";
 import { Panel } from "../../parts/panel.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 
 interface ErrorGroupsProps {
-  groups: JobGroups;
-  /** The group whose jobs are listed. */
-  chosen: string | undefined;
+  groups: readonly JobGroup[];
+  /** Whether these are only the groups whose jobs are listed. */
+  isChosen: boolean;
   onChoose(errorGroup: string | undefined): void;
 }
 
-/** The errors of the dead jobs, the most frequent first. */
-export function ErrorGroups({ groups, chosen, onChoose }: ErrorGroupsProps) {
-  if (groups.items.length === 0) return null;
+/** The errors of the dead jobs, the most frequent first; once one is chosen, that one. */
+export function ErrorGroups({ groups, isChosen, onChoose }: ErrorGroupsProps) {
+  if (groups.length === 0 && !isChosen) return null;
+  const showAll = (
+    <button type="button" className="text-button" onClick={() => onChoose(undefined)}>
+      Show all errors
+    </button>
+  );
   return (
-    <Panel title="By error" note="of dead jobs, the most frequent first">
-      <ul className="groups">
-        {groups.items.map(({ errorGroup, target, error, count, more, schedules, lastAt }) => (
-          <li
-            key={errorGroup ?? target}
-            aria-current={errorGroup !== null && errorGroup === chosen ? "true" : undefined}
-          >
-            <b>{countText({ count, more })}</b>
-            <p>
-              {error ?? "no error"}
-              <span className="quiet">
-                {" "}
-                at {target ?? "an unknown target"},{" "}
-                <SchedulesOf target={target}>
-                  {amountText({ count: schedules, more: false }, "schedule")}
-                </SchedulesOf>
-                , last <Instant at={lastAt} />
-              </span>
-            </p>
-            {errorGroup === null ? null : (
+    <Panel title="By error" note={isChosen ? showAll : "of dead jobs, the most frequent first"}>
+      {groups.length === 0 ? <p className="rows-none">No job of this error is dead any more.</p> : null}
+      <ul className="groups errors">
+        {groups.map((group) => (
+          <li key={group.errorGroup ?? group.target} aria-current={isChosen ? "true" : undefined}>
+            <b>{countText(group)}</b>
+            <ErrorWords {...group} />
+            {group.errorGroup === null || isChosen ? null : (
               <button
                 type="button"
                 className="button"
-                onClick={() => onChoose(errorGroup === chosen ? undefined : errorGroup)}
+                onClick={() => onChoose(group.errorGroup ?? undefined)}
               >
-                {errorGroup === chosen ? "Show all" : "Show"}
+                Show
               </button>
             )}
           </li>
@@ -51,12 +43,24 @@ export function ErrorGroups({ groups, chosen, onChoose }: ErrorGroupsProps) {
   );
 }
 
-/** The failing schedules of the target; its other errors may have more of them. */
-function SchedulesOf({ target, children }: { target: string | null; children: ReactNode }) {
-  if (target === null) return children;
+/** Schedules can be searched by their target, and not by an error. */
+function ErrorWords({ error, target, schedules, lastAt }: JobGroup) {
   return (
-    <Link to="/schedules" search={{ target, failing: "true" }} className="link">
-      {children}
-    </Link>
+    <p>
+      {error ?? "no error"}
+      <span className="quiet">
+        {" "}
+        at {target ?? "an unknown target"}, {amountText({ count: schedules, more: false }, "schedule")}, last{" "}
+        <Instant at={lastAt} />
+        {target === null ? null : (
+          <>
+            .{" "}
+            <Link to="/schedules" search={{ target, failing: "true" }} className="link">
+              Failing schedules of this target, with any error
+            </Link>
+          </>
+        )}
+      </span>
+    </p>
   );
 }

@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { errorGroupsQuery, jobsQuery } from "../../data/job-queries.ts";
 import { moreOf } from "../../data/more.ts";
+import { filterLabels } from "../../data/text/filter-words.ts";
 import { useListRefresh } from "../../hooks/list-refresh.ts";
 import { useRefreshMs } from "../../hooks/live.tsx";
 import { useSession } from "../../hooks/session-context.ts";
@@ -12,6 +13,7 @@ import { ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { ListFreshness } from "../../parts/list-freshness.tsx";
 import { EntryText } from "./entry-text.tsx";
 import { ErrorGroups } from "./error-groups.tsx";
+import { useErrorText } from "./error-text.ts";
 import { JobExport } from "./job-export.tsx";
 import { filterOf, type JobSearch, readJobSearch, retryFilterOf, stateWords } from "./job-search.ts";
 import { JobTable } from "./job-table.tsx";
@@ -39,13 +41,10 @@ export function Jobs() {
     ...jobsQuery(carillon, filterOf(search)),
     refetchInterval: useListRefresh(),
   });
-  const { state, prefix, key, tag, group, target, from, to, entry } = search;
-  const groups = useQuery({
-    ...errorGroupsQuery(carillon, { prefix, key, tag, group, target, from, to }),
-    enabled: state === "dead" && entry === undefined,
-    refetchInterval: useRefreshMs(groupsRefreshMs),
-  });
-  const chosen = groups.data?.items.find(({ errorGroup }) => errorGroup === search.errorGroup);
+  const { state, prefix, tag, group, target, entry, errorGroup } = search;
+  const groups = useErrorGroups(search);
+  const jobs = pages.data?.pages.flatMap(({ items }) => items);
+  const errorText = useErrorText(errorGroup, { groups, jobs });
   const [retried, setRetried] = useState<readonly string[]>([]);
   const followed = entry === undefined ? retried : entry.split(",");
   const change = (changed: Partial<JobSearch>) =>
@@ -64,19 +63,31 @@ export function Jobs() {
       </header>
       <search className="filters">
         <ChoiceFilter
-          label="State"
+          label={filterLabels.state}
           choices={stateWords}
           value={state}
           onChange={(chosen) => change({ state: chosen, errorGroup: undefined })}
         />
-        <TextFilter label="Key begins with" value={prefix} onChange={(text) => change({ prefix: text })} />
+        <TextFilter
+          label={filterLabels.prefix}
+          value={prefix}
+          onChange={(text) => change({ prefix: text })}
+        />
         {entry === undefined ? (
           <>
-            <TextFilter label="Tag" value={tag} onChange={(text) => change({ tag: text })} />
-            <TextFilter label="Group" value={group} onChange={(text) => change({ group: text })} />
-            <TextFilter label="Target" value={target} onChange={(text) => change({ target: text })} />
+            <TextFilter label={filterLabels.tag} value={tag} onChange={(text) => change({ tag: text })} />
             <TextFilter
-              label="Late by at least"
+              label={filterLabels.group}
+              value={group}
+              onChange={(text) => change({ group: text })}
+            />
+            <TextFilter
+              label={filterLabels.target}
+              value={target}
+              onChange={(text) => change({ target: text })}
+            />
+            <TextFilter
+              label={filterLabels.lateBy}
               placeholder="e.g. 5m"
               value={search.lateBy}
               onChange={(text) => change({ lateBy: text })}
@@ -87,7 +98,7 @@ export function Jobs() {
       <FilterChips
         chips={unseen.map(({ name, label }) => ({
           label,
-          text: name === "errorGroup" ? (chosen?.error ?? search[name]) : search[name],
+          text: name === "errorGroup" ? errorText : search[name],
           words: name === "entry" ? <EntryText entries={followed} /> : undefined,
           drop: () => change({ [name]: undefined }),
         }))}
@@ -95,17 +106,33 @@ export function Jobs() {
       {followed.length === 0 ? null : (
         <StatesOfEntries entries={followed} chosen={entry === undefined ? undefined : state} />
       )}
-      {groups.data === undefined || state !== "dead" || entry !== undefined ? null : (
+      {groups === undefined ? null : (
         <ErrorGroups
-          groups={groups.data}
-          chosen={search.errorGroup}
-          onChoose={(errorGroup) => change({ errorGroup })}
+          groups={groups}
+          isChosen={errorGroup !== undefined}
+          onChoose={(chosen) => change({ errorGroup: chosen })}
         />
       )}
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
-      {pages.data === undefined ? null : (
-        <JobTable jobs={pages.data.pages.flatMap(({ items }) => items)} {...moreOf(pages)} />
-      )}
+      {jobs === undefined ? null : <JobTable jobs={jobs} {...moreOf(pages)} />}
     </>
   );
+}
+
+/** The errors of the dead jobs of a search, or the chosen ones; undefined until known, and for other jobs. */
+function useErrorGroups({ state, prefix, key, tag, group, target, from, to, entry, errorGroup }: JobSearch) {
+  const { carillon } = useSession();
+  const enabled = state === "dead" && entry === undefined;
+  const { data, isPlaceholderData } = useQuery({
+    ...errorGroupsQuery(carillon, { prefix, key, tag, group, target, from, to, errorGroup }),
+    enabled,
+    refetchInterval: useRefreshMs(groupsRefreshMs),
+    // The chosen one is in the panel already.
+    placeholderData: (before) => before,
+  });
+  if (!enabled || data === undefined) return undefined;
+  if (errorGroup === undefined) return data.items;
+  const chosen = errorGroup.split(",");
+  const items = data.items.filter((each) => each.errorGroup !== null && chosen.includes(each.errorGroup));
+  return isPlaceholderData && items.length === 0 ? undefined : items;
 }

@@ -36,7 +36,14 @@ function Loaded({ target, onClose }: { target: string; onClose(): void }) {
   const { carillon } = useSession();
   const read = useQuery(limitQuery(carillon, target));
   if (read.data === undefined)
-    return <AnswerState error={read.error} isPending={read.isPending} retry={() => void read.refetch()} />;
+    return (
+      <>
+        <AnswerState error={read.error} isPending={read.isPending} retry={() => void read.refetch()} />
+        <footer>
+          <Leave isBusy={false} />
+        </footer>
+      </>
+    );
   return <LimitsForm key={read.data.version} limits={read.data} onClose={onClose} />;
 }
 

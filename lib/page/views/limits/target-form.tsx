@@ -8,13 +8,13 @@ export function TargetForm({ onOpen }: { onOpen(target: string): void }) {
     if (target.trim() !== "") onOpen(target.trim());
   };
   return (
-    <form onSubmit={open} className="filters">
+    <form onSubmit={open} className="filters one-field">
       <label>
         <span>Limit another target</span>
         <input
           type="text"
           spellCheck={false}
-          placeholder="e.g. webhook/api.example.com"
+          placeholder="e.g. queue/orders"
           value={target}
           onChange={(event) => setTarget(event.target.value)}
         />

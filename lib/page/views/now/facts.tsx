@@ -14,8 +14,8 @@ export function Facts({ stats, forecast }: { stats: Stats | undefined; forecast:
       <Fact figure={stats && numberText(stats.schedules.active)} look="plain">
         active schedules of {stats ? numberText(stats.schedules.total) : "…"}
       </Fact>
-      <Fact figure={stats && numberText(runsOf(stats.lastHour))} look="plain">
-        runs in the last hour{stats && paceText(runsOf(stats.lastHour))}
+      <Fact figure={stats && numberText(attemptsOf(stats.lastHour))} look="plain">
+        attempts in the last hour{stats && paceText(attemptsOf(stats.lastHour))}
       </Fact>
       <Fact
         figure={stats && (lateness?.p99Ms == null ? "–" : spanText(lateness.p99Ms))}
@@ -28,7 +28,7 @@ export function Facts({ stats, forecast }: { stats: Stats | undefined; forecast:
         look={stats && stats.jobs.dead.count > 0 ? "bad" : "plain"}
       >
         <Link to="/jobs" search={{ state: "dead" }}>
-          dead jobs
+          jobs that are dead now
         </Link>
       </Fact>
       <Fact figure={stats && numberText(stats.schedules.paused)} look="plain">
@@ -57,11 +57,12 @@ function Busiest({ forecast }: { forecast: Forecast | undefined }) {
   );
 }
 
-const runsOf = (counts: Counts | null) => (counts?.succeeded ?? 0) + (counts?.failed ?? 0);
+/** A job that is retried has several. */
+const attemptsOf = (counts: Counts | null) => (counts?.succeeded ?? 0) + (counts?.failed ?? 0);
 
 /** `, 21 a minute`; nothing where that would be less than one. */
-function paceText(runs: number): string {
-  const pace = Math.floor(runs / 60);
+function paceText(attempts: number): string {
+  const pace = Math.floor(attempts / 60);
   return pace === 0 ? "" : `, ${numberText(pace)} a minute`;
 }
 

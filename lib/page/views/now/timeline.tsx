@@ -216,10 +216,11 @@ function countsText(counts: Minute["counts"]): string {
   return parts.length === 0 ? "nothing" : parts.join(", ");
 }
 
-/** All minutes on the screen together: `431 ran, 12 dead, 612 planned`. */
+/** All minutes on the screen together: `In the last hour: 431 ran, 12 died. In the next one: 612 planned.` */
 function totalsText(minutes: readonly Minute[]): string {
   const sums: Partial<Record<Kind, number>> = {};
   for (const { counts } of minutes)
     for (const { kind } of kinds) sums[kind] = (sums[kind] ?? 0) + (counts[kind] ?? 0);
-  return `Both hours: ${countsText(sums)}.`;
+  const { planned = 0, ...past } = sums;
+  return `In the last hour: ${countsText(past)}. In the next one: ${numberText(planned)} planned.`;
 }

@@ -6,6 +6,7 @@ import { AnswerState } from "../../parts/answer-state.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 import { SendAgain } from "./send-again.tsx";
+import { textAt } from "./text-at.ts";
 
 interface RefusedRowProps {
   of: RefusedSource;
@@ -29,7 +30,8 @@ export function RefusedRow({ of, command, isOpen, onToggle }: RefusedRowProps) {
             </span>
             {faults.map(({ path, message }) => (
               <span key={`${path} ${message}`} className="faults">
-                <span className="mono">{path}</span> <Sentence text={message} />
+                <span className="mono">{path}</span> <Given text={textAt(command.command, path)} />
+                <Sentence text={message} />
               </span>
             ))}
           </span>
@@ -37,6 +39,15 @@ export function RefusedRow({ of, command, isOpen, onToggle }: RefusedRowProps) {
         {isOpen ? <Opened of={of} command={command} /> : null}
       </details>
     </li>
+  );
+}
+
+/** The refused value: a fault may name a position in it. */
+function Given({ text }: { text: string | undefined }) {
+  return text === undefined ? null : (
+    <>
+      “<code>{text}</code>”:{" "}
+    </>
   );
 }
 

@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { type RefusedSource, refusedQuery } from "../../data/refused-queries.ts";
+import { filterLabels } from "../../data/text/filter-words.ts";
 import { useRefreshMs } from "../../hooks/live.tsx";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
@@ -42,15 +43,24 @@ export function Refused() {
           <Link
             key={source}
             to="/refused"
-            search={(before) => ({ ...before, of: source === "queue" ? undefined : source, id: undefined })}
-            aria-current={source === of ? "true" : undefined}
+            search={(before) =>
+              source === of
+                ? before
+                : { ...before, of: source === "queue" ? undefined : source, id: undefined }
+            }
+            // Else a link without `of` would be current with any, too.
+            activeOptions={{ exact: true }}
           >
             {name}
           </Link>
         ))}
       </nav>
       <search className="filters">
-        <TextFilter label="Key begins with" value={prefix} onChange={(text) => change({ prefix: text })} />
+        <TextFilter
+          label={filterLabels.prefix}
+          value={prefix}
+          onChange={(text) => change({ prefix: text })}
+        />
       </search>
       <AnswerState error={pages.error} isPending={pages.isPending} retry={() => void pages.refetch()} />
       {pages.data === undefined ? null : (

@@ -12,10 +12,20 @@ import { Instant } from "../../parts/time/instant.tsx";
 /** How many are shown at first. */
 const firstShown = 12;
 
+interface PastRunsProps {
+  name: string;
+  strip: Strip | undefined;
+  /** The occurrence that the address asks about: it is among those that are shown. */
+  explained: string | undefined;
+}
+
 /** Past occurrences, newest first: those that did not run too. */
-export function PastRuns({ name, strip }: { name: string; strip: Strip | undefined }) {
+export function PastRuns({ name, strip, explained }: PastRunsProps) {
   const [isWhole, setWhole] = useState(false);
   const items = pastOf(strip?.items ?? []);
+  const isExplained = (occurrence: string) =>
+    explained !== undefined && Date.parse(occurrence) === Date.parse(explained);
+  const shown = Math.max(firstShown, 1 + items.findIndex(({ occurrence }) => isExplained(occurrence)));
   return (
     <Panel title="Past occurrences" note="the last week, newest first">
       {strip === undefined ? <Pending /> : null}
@@ -26,9 +36,13 @@ export function PastRuns({ name, strip }: { name: string; strip: Strip | undefin
       ) : null}
       <ol className="past">
         {items
-          .slice(0, isWhole ? items.length : firstShown)
+          .slice(0, isWhole ? items.length : shown)
           .map(({ occurrence, kind, outcome, reason, latenessMs, durationMs, job, note }) => (
-            <li key={`${occurrence} ${kind} ${job}`} data-row>
+            <li
+              key={`${occurrence} ${kind} ${job}`}
+              data-row
+              aria-current={isExplained(occurrence) ? "true" : undefined}
+            >
               <Instant at={occurrence} of={name} />
               <Link
                 className="instant"
@@ -59,7 +73,7 @@ export function PastRuns({ name, strip }: { name: string; strip: Strip | undefin
             </li>
           ))}
       </ol>
-      {isWhole || items.length <= firstShown ? null : (
+      {isWhole || items.length <= shown ? null : (
         <button type="button" className="text-button more-rows" onClick={() => setWhole(true)}>
           Show all {items.length}
         </button>

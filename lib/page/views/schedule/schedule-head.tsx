@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Fragment } from "react";
 import type { Strip } from "../../../client/agenda.ts";
-import type { Schedule } from "../../../client/schedule.ts";
+import type { Hold, Schedule } from "../../../client/schedule.ts";
 import type { Seen } from "../../hooks/use-is-old.ts";
 import { Freshness } from "../../parts/freshness.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
@@ -61,6 +61,7 @@ function StateText({ schedule: { state, holds, version, updatedBy } }: { schedul
             <Fragment key={`${owner} ${group} ${tag}`}>
               {place === 0 ? "" : ", "}
               {owner}
+              <Through group={group} tag={tag} owner={owner} />
               {reason === null ? "" : ` (“${reason}”)`}
               {until === null ? (
                 " without an end"
@@ -73,6 +74,30 @@ function StateText({ schedule: { state, holds, version, updatedBy } }: { schedul
             </Fragment>
           ))}
       ; version {version}, saved by {updatedBy}
+    </>
+  );
+}
+
+/** A hold of a group or a tag is released for all its members, in the view that it leads to. */
+function Through({ group, tag, owner }: { [Part in "group" | "tag" | "owner"]: Hold[Part] | undefined }) {
+  if (group !== undefined)
+    return (
+      <>
+        {" "}
+        through the{" "}
+        <Link className="link" to="/groups/$group" params={{ group }}>
+          hold of the group {group}
+        </Link>
+      </>
+    );
+  if (tag === undefined) return null;
+  return (
+    <>
+      {" "}
+      through the{" "}
+      <Link className="link" to="/holds" search={{ owner }}>
+        hold of the tag {tag}
+      </Link>
     </>
   );
 }

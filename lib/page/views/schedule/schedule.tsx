@@ -59,7 +59,7 @@ export function ScheduleView() {
       {isMissing ? null : (
         <>
           <div className="two">
-            <PastRuns name={key} strip={past.data} />
+            <PastRuns name={key} strip={past.data} explained={why} />
             <Why name={key} at={why ?? newest?.occurrence} isAsked={why !== undefined} />
           </div>
           <RunTimes name={key} strip={past.data} />

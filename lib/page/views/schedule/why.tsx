@@ -51,7 +51,9 @@ export function Why({ name, at, isAsked }: WhyProps) {
     setUnread(instant === null);
     if (instant !== null) void navigate({ search: (before) => ({ ...before, why: instant }) });
   };
-  const data = at === undefined ? undefined : explanation.data;
+  // The answer for another time, beneath the fault of a typed one, would be taken for the answer to it.
+  const asked = isUnread ? undefined : at;
+  const data = asked === undefined ? undefined : explanation.data;
   const answer = useRef<HTMLDivElement>(null);
   const isAnswered = data !== undefined;
   // On a phone it is below the list of past occurrences.
@@ -86,10 +88,10 @@ export function Why({ name, at, isAsked }: WhyProps) {
             2026-03-02T09:00:00Z.
           </p>
         ) : null}
-        {at === undefined ? (
+        {at === undefined && !isUnread ? (
           <p className="quiet">Choose an instant, or type a time, such as 09:00: it is read in {zone}.</p>
         ) : null}
-        {at !== undefined && data === undefined ? (
+        {asked !== undefined && data === undefined ? (
           <AnswerState
             error={explanation.error}
             isPending={explanation.isPending}

@@ -1,6 +1,7 @@
 import type { ScheduleFilter } from "../../../client/schedule.ts";
 import { numberText } from "../../data/amounts.ts";
 import { selectedMax } from "../../data/bulk/selected-max.ts";
+import { useMay } from "../../data/token-query.ts";
 import { BulkActions } from "./bulk-actions.tsx";
 import type { KeySelection } from "./selection.ts";
 
@@ -14,6 +15,8 @@ export function BulkBar({ filter, selection: { keys, clear } }: BulkBarProps) {
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   const isSelected = keys.size > 0;
   const others = isFiltered ? "all that match" : "all";
+  // All that there are cannot be deleted at once.
+  const mayDelete = useMay("deleteManySchedules") && isFiltered;
   return (
     <section className="bulk-bar" aria-label="Change many schedules">
       {isSelected ? (
@@ -21,13 +24,17 @@ export function BulkBar({ filter, selection: { keys, clear } }: BulkBarProps) {
           {numberText(keys.size)} selected{keys.size === selectedMax ? ", the most" : ""}
         </b>
       ) : (
-        <span className="quiet">Select some (Shift selects a range).</span>
+        <span className="quiet">
+          Select some<span className="with-keys"> (Shift selects a range)</span>.
+        </span>
       )}
       {isSelected ? (
         <BulkActions selection={{ keys: [...keys] }} what="these" />
       ) : (
         <details>
-          <summary className="link">Hold, release or change {others}</summary>
+          <summary className="link">
+            Hold, release{mayDelete ? ", change or delete" : " or change"} {others}
+          </summary>
           <div className="bulk-bar">
             <BulkActions selection={isFiltered ? { filter } : { all: true }} what={others} />
           </div>

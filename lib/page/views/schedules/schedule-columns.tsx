@@ -79,7 +79,7 @@ function NoNext({ holds }: Pick<ScheduleSummary, "holds">) {
         "when released"
       ) : (
         <>
-          after <Instant at={last} />
+          held until <Instant at={last} />
         </>
       )}
     </span>

@@ -1,3 +1,4 @@
+import { filterLabels } from "../../data/text/filter-words.ts";
 import { CheckFilter, ChoiceFilter, TextFilter } from "../../parts/filter-fields.tsx";
 import { type ScheduleSearch, stateWords } from "./schedule-search.ts";
 
@@ -10,22 +11,26 @@ export function ScheduleFilters({ search, onChange }: ScheduleFiltersProps) {
   return (
     <search className="filters">
       <TextFilter
-        label="Key begins with"
+        label={filterLabels.prefix}
         placeholder="e.g. crm:contact:"
         value={search.prefix}
         onChange={(prefix) => onChange({ prefix })}
       />
-      <TextFilter label="Tag" value={search.tag} onChange={(tag) => onChange({ tag })} />
-      <TextFilter label="Group" value={search.group} onChange={(group) => onChange({ group })} />
+      <TextFilter label={filterLabels.tag} value={search.tag} onChange={(tag) => onChange({ tag })} />
+      <TextFilter label={filterLabels.group} value={search.group} onChange={(group) => onChange({ group })} />
       <TextFilter
-        label="Target"
+        label={filterLabels.target}
         placeholder="e.g. queue/orders"
         value={search.target}
         onChange={(target) => onChange({ target })}
       />
-      <TextFilter label="Calendar" value={search.calendar} onChange={(calendar) => onChange({ calendar })} />
+      <TextFilter
+        label={filterLabels.calendar}
+        value={search.calendar}
+        onChange={(calendar) => onChange({ calendar })}
+      />
       <ChoiceFilter
-        label="State"
+        label={filterLabels.state}
         choices={stateWords}
         value={search.state}
         onChange={(state) => onChange({ state })}

@@ -1,7 +1,9 @@
 import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { countText } from "../../data/amounts.ts";
+import type { ScheduleFilter } from "../../../client/schedule.ts";
+import { amountText, countText } from "../../data/amounts.ts";
 import { moreOf } from "../../data/more.ts";
+import { statsQuery } from "../../data/now-queries.ts";
 import { lastRunsQuery, scheduleCountQuery, schedulesQuery } from "../../data/schedule-queries.ts";
 import { useMay } from "../../data/token-query.ts";
 import { useListRefresh } from "../../hooks/list-refresh.ts";
@@ -26,7 +28,7 @@ export function Schedules() {
   const filter = filterOf(search);
   const refresh = useListRefresh();
   const pages = useInfiniteQuery({ ...schedulesQuery(carillon, filter), refetchInterval: refresh });
-  const count = useQuery(scheduleCountQuery(carillon, filter));
+  const isFiltered = Object.keys(filter).length > 0;
   const schedules = pages.data?.pages.flatMap(({ items }) => items) ?? [];
   const strips = useQueries({
     queries: (pages.data?.pages ?? []).map(({ items }) => ({
@@ -46,7 +48,9 @@ export function Schedules() {
     <>
       <header className="title">
         <h1>Schedules</h1>
-        <p className="quiet">{count.data === undefined ? "…" : countText(count.data)} match</p>
+        <p className="quiet">
+          <Count filter={filter} isFiltered={isFiltered} />
+        </p>
         <ListFreshness pages={pages} />
         {search.group === undefined ? null : (
           <Link to="/groups/$group" params={{ group: search.group }} className="link">
@@ -66,10 +70,24 @@ export function Schedules() {
           schedules={schedules}
           strips={strips}
           selection={mayChange ? selection : null}
-          isFiltered={Object.keys(filter).length > 0}
+          isFiltered={isFiltered}
           {...moreOf(pages)}
         />
       )}
     </>
   );
+}
+
+/** Counting the schedules of a filter ends at a limit; the statistics have the number of all. */
+function Count({ filter, isFiltered }: { filter: ScheduleFilter; isFiltered: boolean }) {
+  const { carillon } = useSession();
+  const mayAll = useMay("listStats");
+  const ofAll = useQuery({ ...statsQuery(carillon), enabled: !isFiltered && mayAll });
+  const counted = useQuery({
+    ...scheduleCountQuery(carillon, filter),
+    enabled: isFiltered || !mayAll || ofAll.isError,
+  });
+  const all = ofAll.data?.schedules;
+  if (!isFiltered && all !== undefined) return amountText({ count: all.total, more: all.more }, "schedule");
+  return counted.data === undefined ? "…" : `${countText(counted.data)} match`;
 }
