@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { Forecast } from "../../../client/forecast.ts";
 import { numberText } from "../../data/amounts.ts";
+import { partText } from "../../data/load/part-text.ts";
 import { aheadText, runsText } from "../../data/load/planned-text.ts";
 import { Panel } from "../../parts/panel.tsx";
 import type { By } from "./load-search.ts";
@@ -33,15 +34,7 @@ export function Contributors({ forecast, prefix, by }: ContributorsProps) {
               <b>{numberText(fires)}</b>
               <p>
                 <PlannedMinute at={at} prefix={prefix} />{" "}
-                <span className="quiet">
-                  {most
-                    .slice(0, 3)
-                    .map(
-                      ({ when, kind, owner, fires: part }) =>
-                        `${numberText(part)} of ${when ?? (kind === "release" ? `the hold of ${owner}` : "single times")}`,
-                    )
-                    .join(", ")}
-                </span>
+                <span className="quiet">{most.slice(0, 3).map(partText).join(", ")}</span>
               </p>
             </li>
           ))}
