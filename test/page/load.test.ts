@@ -84,6 +84,29 @@ describe.runIf(chromium !== undefined)("the heat maps of the load (need Chromium
     await tab.close();
   });
 
+  test.each([320, 390, 700, 1_440])(
+    "Each hour and each sum of the next day stands beside its own row, at %i px",
+    async (width) => {
+      const tab = await browser.tab({ width });
+      const { page } = tab;
+      await tab.open("/load?view=day");
+      const tops = (selector: string) =>
+        page
+          .locator(selector)
+          .evaluateAll((all) => all.map((each) => Math.round(each.getBoundingClientRect().y)));
+      const rows = await tops(".day-heat svg rect.heat-0");
+      expect(rows.length).toBeGreaterThanOrEqual(24);
+      const [first = ""] = await page.locator(".heat-hours li").allInnerTexts();
+      expect(first).toMatch(/^(△ )?\w{3} \d\d$/);
+      for (const labels of [".heat-hours li", ".heat-sums li"]) {
+        const of = await tops(labels);
+        expect(of).toHaveLength(rows.length);
+        expect(Math.max(...of.map((top, row) => Math.abs(top - (rows[row] ?? 0))))).toBeLessThanOrEqual(1);
+      }
+      await tab.close();
+    },
+  );
+
   test("With a spread the map of the next day has the numbers of the spread", async () => {
     const tab = await browser.tab();
     await tab.open("/load?view=day&spread=10m");
