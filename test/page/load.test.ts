@@ -4,6 +4,7 @@ import { chromium } from "../support/chromium.ts";
 import { hour, minute } from "../support/instants.ts";
 import type { OwnBrowser } from "./browser.ts";
 import { filledPage } from "./filled.ts";
+import { axeFaults, textFaults } from "./look-faults.ts";
 import type { OwnPage } from "./own-page.ts";
 import { withBrowser } from "./with-browser.ts";
 
@@ -167,6 +168,27 @@ describe.runIf(chromium !== undefined)("the heat maps of the load (need Chromium
     expect(cells[2]).toContain("does not exist");
     await tab.close();
   });
+
+  test.each([390, 1_440].flatMap((width) => (["light", "dark"] as const).map((theme) => ({ width, theme }))))(
+    "The running hour of the week is marked as begun, and estimates say that they are, at $width px in the $theme theme",
+    async (look) => {
+      const tab = await browser.tab(look);
+      const { page } = tab;
+      await page.route("**/v1/forecast*", async (route) => {
+        const answer = await route.fetch();
+        await route.fulfill({ response: answer, json: { ...(await answer.json()), exact: false } });
+      });
+      await tab.open("/load?view=week");
+      const begun = page.locator(".week-heat td.begun");
+      expect(await begun.count()).toBe(1);
+      expect(await begun.getAttribute("title")).toMatch(/: about [\d,]+ runs? in the rest of this hour$/);
+      await page.getByText("this hour, what is left of it").waitFor();
+      await page.getByText(/^about [\d,]+ runs; hours of Europe/).waitFor();
+      await page.getByRole("link", { name: /: about [\d,]+ runs/ }).waitFor();
+      expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
+      await tab.close();
+    },
+  );
 
   test("Arrows walk over the hours of the week, on a phone too, and Enter opens an hour's agenda", async () => {
     for (const [width, keys] of [
