@@ -40,7 +40,7 @@ describe.runIf(chromium !== undefined)("the heat maps of the load (need Chromium
     const { heaviest, suggestion } = await own.client.forecast({ minutes: 1_440 });
     const lead = page.locator(".what-if .lead");
     expect(await lead.textContent()).toBe(
-      `In the next day: ${await lead.getByRole("link").textContent()} · ${suggestion.text}`,
+      `In the next day the heaviest minute is ${await lead.getByRole("link").textContent()}. ${suggestion.text}`,
     );
     expect(await lead.getByRole("link").getAttribute("href")).toContain(
       encodeURIComponent(heaviest[0]?.at.toString() ?? "none"),
