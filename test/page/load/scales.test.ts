@@ -3,6 +3,7 @@ import { countTicks, timeTicks } from "../../../lib/page/data/load/curve-scale.t
 import { dayMapOf } from "../../../lib/page/data/load/day-map.ts";
 import { heatColours, heatLevel } from "../../../lib/page/data/load/heat.ts";
 import { midnightLoad } from "../../../lib/page/data/load/midnight.ts";
+import { effectText } from "../../../lib/page/data/load/planned-text.ts";
 import { hourSums, hoursFrom, weekOf } from "../../../lib/page/data/load/week-map.ts";
 import { minute } from "../../support/instants.ts";
 
@@ -147,6 +148,14 @@ describe("the scales of the curve", () => {
     const hourTexts = timeTicks(everyMinute("2026-06-01T10:41:00.000Z", 60), "UTC").map(({ text }) => text);
     expect(hourTexts).toEqual(["10:50", "11:00", "11:10", "11:20", "11:30", "11:40"]);
   });
+});
+
+test("The effect of a spread says where more runs than before come from", () => {
+  expect(effectText(814, 60, true)).toBe("the busiest minute has 60 runs instead of 814");
+  expect(effectText(814, 814, false)).toBe("the busiest minute still has about 814 runs: it has no effect");
+  expect(effectText(5, 700, false)).toBe(
+    "the busiest minute has about 700 runs instead of about 5: the spread moves runs of the time before into this time",
+  );
 });
 
 describe("the load around midnight", () => {
