@@ -95,7 +95,7 @@ describe.runIf(chromium !== undefined)("the curve of the load (needs Chromium)",
     expect(await note.innerText()).toMatch(/00:00: 4 runs, held ones left out$/);
     await page.getByText("of the next day, held runs left out").waitFor();
     await note.getByRole("link").click();
-    await page.getByText("5 occurrences of 1 expression, before holds and calendars").waitFor();
+    await page.getByText("5 occurrences of 1 expression, before holds").waitFor();
     await page.getByText("The load leaves held runs out.").waitFor();
     await tab.close();
   });
