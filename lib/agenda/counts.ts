@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
-import { countWithin } from "../cadence/count-within.ts";
 import { formatDuration } from "../cadence/duration.ts";
 import { byIndex } from "../db/by-index.ts";
 import type { Sql, Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { fits } from "../schedule/filter-schedules.ts";
 import type { CadenceColumns } from "../schedule/stored/cadence-columns.ts";
+import { runsIn } from "./rule-runs.ts";
 import { allRules, inIndex, inRange, rulesOf } from "./rules.ts";
 import type { Rule, Slice } from "./slices.ts";
 import { fewOf, type Member } from "./sources.ts";
@@ -24,15 +24,18 @@ export interface RuleCount {
   sample: string | null;
   schedules: number;
   occurrences: number;
+  /** Those of the occurrences that its calendar leaves out, so that they do not run. */
+  leftOut: number;
 }
 
 export interface AgendaCounts {
   asOf: Date;
-  /** The cadences with most occurrences, those first. */
+  /** The cadences with most runs, those first. */
   items: RuleCount[];
   /** All cadences with an occurrence in the window, also those that are not listed. */
   cadences: number;
   occurrences: number;
+  leftOut: number;
   /** False if not all schedules were counted: the numbers are then estimates, or at least so high. */
   exact: boolean;
 }
@@ -45,15 +48,9 @@ const schedulesMax = 20_000;
 /** After so many entries of the index the next cadences are not counted. */
 const entriesMax = 1_000_000;
 
-/** More occurrences of one schedule than this are not counted. */
-const occurrencesMax = 10_000;
-
-/** How many occurrences of lists and calendars are counted one by one; those of crons are computed. */
-const walkedMax = 100_000;
-
 /**
- * How many occurrences the live schedules have in a window, by cadence. `startsAt`, `endsAt`,
- * `maxFires`, holds and calendars that skip days are not looked at.
+ * How many occurrences the live schedules have in a window, by cadence, and how many of them
+ * calendars leave out. `startsAt`, `endsAt`, `maxFires` and holds are not looked at.
  */
 export async function countAgenda(sql: Sql, window: Window, filter: AgendaFilter): Promise<AgendaCounts> {
   const asOf = await databaseClock(sql);
@@ -66,12 +63,13 @@ export async function countAgenda(sql: Sql, window: Window, filter: AgendaFilter
     items: shown,
     cadences: counted.rules.length,
     occurrences: counted.rules.reduce((sum, { occurrences }) => sum + occurrences, 0),
+    leftOut: counted.rules.reduce((sum, { leftOut }) => sum + leftOut, 0),
     exact: counted.exact,
   };
 }
 
 interface Counted {
-  rules: { rule: number; schedules: number; occurrences: number; sample: string | null }[];
+  rules: Pick<RuleCount, "rule" | "schedules" | "occurrences" | "leftOut" | "sample">[];
   exact: boolean;
 }
 
@@ -85,42 +83,27 @@ async function countedOf(sql: Sql, window: Window, members: readonly Member[]): 
     const runs = runsOf(rule);
     if (runs !== null) {
       exact &&= !runs.more;
-      const occurrences = of.length * runs.count;
+      const [occurrences, leftOut] = [of.length * runs.occurrences, of.length * runs.leftOut];
       if (occurrences > 0)
-        rules.push({ rule: rule.rule, schedules: of.length, occurrences, sample: of[0]?.key ?? null });
+        rules.push({
+          rule: rule.rule,
+          schedules: of.length,
+          occurrences,
+          leftOut,
+          sample: of[0]?.key ?? null,
+        });
       continue;
     }
     const counts = of
       .map(({ phase, key }) => ({ key, count: timesAt(rule.rule, phase, window) }))
       .filter(({ count }) => count > 0);
     const occurrences = counts.reduce((sum, { count }) => sum + count, 0);
+    const sample = counts[0]?.key ?? null;
     if (occurrences > 0)
-      rules.push({ rule: rule.rule, schedules: counts.length, occurrences, sample: counts[0]?.key ?? null });
+      rules.push({ rule: rule.rule, schedules: counts.length, occurrences, leftOut: 0, sample });
   }
   return { rules, exact };
 }
-
-/**
- * How often a shared cadence occurs in the window; null for a rule whose schedules occur at different
- * instants.
- */
-function runsIn({ from, to }: Window): (rule: Rule) => Runs | null {
-  let left = walkedMax;
-  return ({ cadence }) => {
-    if (cadence === null) return null;
-    const isComputed = cadence.kind === "cron";
-    const runs = countWithin(
-      cadence,
-      from - 1,
-      to - 1,
-      isComputed ? occurrencesMax : Math.min(left, occurrencesMax),
-    );
-    if (!isComputed) left -= runs.count;
-    return runs;
-  };
-}
-
-type Runs = ReturnType<typeof countWithin>;
 
 /** How often a schedule of a phase occurs. */
 function timesAt(rule: number, phase: number, { from, to }: Window): number {
@@ -137,25 +120,26 @@ const rulesFor = (sql: Sql, { rule }: AgendaFilter) =>
 async function countedByIndex(sql: Sql, window: Window, filter: AgendaFilter): Promise<Counted> {
   const runsOf = runsIn(window);
   const rules = (await rulesFor(sql, filter)).map((rule) => ({ rule, runs: runsOf(rule) }));
-  const meant = rules.filter(({ runs }) => runs === null || runs.count > 0);
+  const meant = rules.filter(({ runs }) => runs === null || runs.occurrences > 0);
   const estimates = await estimatesOf(sql, filter);
   const counted: Counted = { rules: [], exact: meant.every(({ runs }) => runs?.more !== true) };
   let entries = 0;
   for (let at = 0; at < meant.length; at += countedAtOnce) {
     const some = meant.slice(at, at + countedAtOnce);
     const isOver = entries >= entriesMax;
-    const parts = some.flatMap(({ rule, runs }) => partsOf(rule, runs?.count ?? null, window));
+    const parts = some.flatMap(({ rule, runs }) => partsOf(rule, runs?.occurrences ?? null, window));
     const counts = isOver ? [] : await countEntries(sql, filter, parts);
     entries += counts.reduce((sum, { looked }) => sum + looked, 0);
     const known = parts.map((part, index) => ({ part, ...countOf(part, counts[index], estimates) }));
     if (known.some(({ isCut }) => isCut)) counted.exact = false;
-    for (const { rule } of some) {
+    for (const { rule, runs } of some) {
       const own = known.filter(({ part }) => part.slice.rule === rule.rule);
       const all = own.find(({ part }) => part.slice.high - part.slice.low === -rule.rule);
       const schedules = all?.count ?? own.reduce((sum, { count }) => sum + count, 0);
       const occurrences = own.reduce((sum, { part, count }) => sum + part.times * count, 0);
       const sample = own.find(({ part, count }) => part.times > 0 && count > 0)?.sample ?? null;
-      if (occurrences > 0) counted.rules.push({ rule: rule.rule, schedules, occurrences, sample });
+      const leftOut = schedules * (runs?.leftOut ?? 0);
+      if (occurrences > 0) counted.rules.push({ rule: rule.rule, schedules, occurrences, leftOut, sample });
     }
     await setImmediate();
   }
@@ -251,10 +235,12 @@ async function estimatesOf(tx: Tx, { rule: _, ...filter }: AgendaFilter): Promis
   };
 }
 
-/** The cadences with most occurrences, with their names. */
+const runsOf = ({ occurrences, leftOut }: Counted["rules"][number]) => occurrences - leftOut;
+
+/** The cadences with most runs, with their names. */
 async function named(tx: Tx, counted: Counted["rules"]): Promise<RuleCount[]> {
   const listed = counted
-    .toSorted((a, b) => b.occurrences - a.occurrences || a.rule - b.rule)
+    .toSorted((a, b) => runsOf(b) - runsOf(a) || b.occurrences - a.occurrences || a.rule - b.rule)
     .slice(0, listedMax);
   const rows = await tx<
     {

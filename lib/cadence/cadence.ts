@@ -108,7 +108,8 @@ export function isRun(cadence: Cadence, at: number): boolean {
     case "union":
       return cadence.of.some((member) => nextAfter(member, at - 1) === at && isRun(member, at));
     case "calendared":
-      return isCalendarRun(cadence, at) && isRun(cadence.of, at);
+      // A moved occurrence is none of the cadence that the calendar moves.
+      return cadence.on !== "skip" || (isCalendarRun(cadence, at) && isRun(cadence.of, at));
     case "window":
       return isRun(cadence.of, at);
     default:

@@ -78,8 +78,10 @@ export interface AgendaPage extends Page<AgendaItem> {
 export interface AgendaCounts {
   asOf: InstantText;
   occurrences: number;
+  /** How many of the occurrences are on days that a calendar skips: these do not run. */
+  leftOut: number;
   cadences: number;
-  /** The cadences with most occurrences. Without `when`: schedules that run once. */
+  /** The cadences with most runs. Without `when`: schedules that run once. */
   items: {
     /** The name of the cadence, which the filter `rule` takes. */
     rule: string;
@@ -90,6 +92,7 @@ export interface AgendaCounts {
     sample: string | null;
     schedules: number;
     occurrences: number;
+    leftOut: number;
   }[];
   exact: boolean;
 }

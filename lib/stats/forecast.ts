@@ -16,7 +16,7 @@ import { hasFewRows, type Planned, readPlanned, type Span } from "./planned-grou
 import { type SampledIds, sampleSchedules } from "./sampled-schedules.ts";
 import { readScheduled } from "./scheduled-groups.ts";
 import { curveWith, flattened } from "./spread.ts";
-import { grow, type Minute, minuteMs, type Unfolded, unfoldMinutes } from "./unfold-minutes.ts";
+import { grow, type Minute, minuteMs, type Unfolded, unfoldMinutes, unfoldPassed } from "./unfold-minutes.ts";
 
 export interface ForecastQuery {
   minutes: number;
@@ -70,19 +70,21 @@ export async function readForecast(sql: Sql, query: ForecastQuery): Promise<Fore
   const { asOf, groups, named, exact, made } = await readSources(sql, query);
   const now = minuteOf(asOf);
   const from = query.from === undefined ? now : Math.max(now, minuteOf(query.from));
-  const begin = Math.max(now, from - Math.max(beforeMs, query.spread?.ms ?? 0));
+  const reach = from - Math.max(beforeMs, query.spread?.ms ?? 0);
+  const passed = unfoldPassed(groups, { from: Math.min(now, reach), now });
+  const begin = Math.max(now, reach);
   const count = (from - begin) / minuteMs + query.minutes;
   const unfolded = unfoldMinutes(groups, { from: begin, count, now });
   addMade(unfolded.minutes, made.minutes);
   const line = unfolded.minutes.slice(-query.minutes);
-  const before = unfolded.minutes.slice(0, -query.minutes);
+  const before = [...passed.minutes, ...unfolded.minutes.slice(0, -query.minutes)];
   const contributing =
     query.by === undefined
       ? null
       : contributorsOf(groups, named, { unfolded, window: { from, count: query.minutes, now } });
   addNamed(contributing ?? [], made.named);
   const names = ruleNames(groups);
-  const isExact = exact && made.exact && unfolded.exact;
+  const isExact = exact && made.exact && unfolded.exact && passed.exact;
   const heavy = line
     .filter(({ fires }) => fires > 0)
     .toSorted((one, other) => other.fires - one.fires || one.at - other.at);

@@ -100,7 +100,7 @@ export function suggestionOf(
   const average = Math.round(line.reduce((sum, { fires }) => sum + fires, 0) / line.length);
   if (peak === 0) return { peak, average, withSpread, text: "No run is planned in this time." };
   const text = (count: number) => `${isExact ? "" : "about "}${grouped.format(count)}`;
-  const known = `The heaviest minute has ${text(peak)} ${peak === 1 ? "run" : "runs"}, ${text(average)} is the average.`;
+  const known = `The heaviest minute has ${text(peak)} ${peak === 1 ? "run" : "runs"}, an average minute ${text(average)}.`;
   const effect = effectText(withSpread, peak, text);
   return { peak, average, withSpread, text: [known, effect, ...unspreadable(heaviest, names)].join(" ") };
 }

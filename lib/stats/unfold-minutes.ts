@@ -65,6 +65,31 @@ export function unfoldMinutes(
   return { minutes, exact };
 }
 
+/** Largest number of runs computed for the minutes before the present one. */
+const passedRunsMax = 250_000;
+
+/**
+ * The minutes from an instant until before the present one, as the rules of the groups gave them: what a
+ * spread would have moved out of them. Only fires that a spread moves are looked at.
+ */
+export function unfoldPassed(
+  groups: readonly PlannedGroup[],
+  { from, now }: { from: number; now: number },
+): Unfolded {
+  const before = groups.flatMap((group) => plannedAt(group, from, now));
+  return unfoldMinutes(before, { from, count: (now - from) / minuteMs, runsMax: passedRunsMax });
+}
+
+/** The group as it was planned at an instant. One that is late has its passed fires still to come. */
+function plannedAt(group: PlannedGroup, from: number, now: number): PlannedGroup[] {
+  const { due, cadence, everyMs } = group;
+  if (!isTogether(group) || due < now) return [];
+  const [first] = occurrencesAfter(group, due, from - 1);
+  if (first === undefined || first >= now) return [];
+  if (everyMs !== null) return [{ ...group, due: first }];
+  return cadence === null ? [] : [{ ...group, due: first, cadence: { ...cadence, occurrence: first } }];
+}
+
 function add(minute: Minute | undefined, group: PlannedGroup, runs: number): void {
   if (minute === undefined) return;
   const fires = runs * group.schedules;

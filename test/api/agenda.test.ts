@@ -115,6 +115,7 @@ describe("GET /v1/occurrences", () => {
       status: 200,
       json: {
         occurrences: 3,
+        leftOut: 0,
         cadences: 2,
         exact: true,
         items: [

@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { nextAfter, nextRunAfter, previousBefore, previousRunBefore } from "../../lib/cadence/cadence.ts";
+import {
+  isRun,
+  nextAfter,
+  nextRunAfter,
+  previousBefore,
+  previousRunBefore,
+} from "../../lib/cadence/cadence.ts";
 import type { Cadence, Calendared } from "../../lib/cadence/cadence-kinds.ts";
 import {
   isCalendarRun,
@@ -100,6 +106,14 @@ describe("a calendar that moves occurrences off excluded days", () => {
       );
     expect(moved("next")).toBe("2026-03-30T07:30:00.000Z");
     expect(moved("previous")).toBe("2026-03-27T08:30:00.000Z");
+  });
+
+  test("a moved occurrence of a list is a run", () => {
+    const of: Cadence = { kind: "union", of: [cron("30 9 * * 6", "UTC"), cron("0 7 * * 3", "UTC")] };
+    const list = calendared(of, "next", rulesOf({ weekly: ["sat", "sun"] }));
+    const at = Date.parse("2026-03-30T09:30:00Z");
+    expect(nextAfter(list, at - DAY)).toBe(at);
+    expect(isRun(list, at)).toBe(true);
   });
 
   test("occurrences that a calendar moves to one instant are one, and their nominal instants are listed", () => {

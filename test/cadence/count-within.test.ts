@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { nextAfter } from "../../lib/cadence/cadence.ts";
+import { isRun, nextAfter } from "../../lib/cadence/cadence.ts";
 import type { Cadence } from "../../lib/cadence/cadence-kinds.ts";
+import { countRuns } from "../../lib/cadence/count-runs.ts";
 import { countWithin } from "../../lib/cadence/count-within.ts";
+import { arbitraryCase } from "./arbitrary-calendared.ts";
 
 const day = 86_400_000;
 const zones = [
@@ -75,6 +77,29 @@ test("Occurrences that a calendar skips are counted too", () => {
   };
   const after = Date.UTC(2026, 0, 1);
   expect(countWithin(cadence, after, after + 30 * day)).toEqual({ count: 30, more: false });
+});
+
+test("Occurrences that run and those that a calendar leaves out are counted apart, over clock changes and in other zones", () => {
+  fc.assert(
+    fc.property(
+      arbitraryCase(fc.constantFrom("skip", "next", "previous")),
+      fc.integer({ min: 0, max: 33 * day }),
+      fc.integer({ min: -20 * day, max: 0 }),
+      fc.constantFrom(1, 7, 10_000),
+      ({ cadence, at }, length, shift, max) => {
+        const [after, upTo] = [at + shift, at + shift + length];
+        const { runs, leftOut } = countRuns(cadence, after, upTo, max);
+        let [run, left] = [0, 0];
+        for (let next = nextAfter(cadence, after); next !== null && next <= upTo; ) {
+          if (isRun(cadence, next)) run += 1;
+          else left += 1;
+          next = nextAfter(cadence, next);
+        }
+        expect(runs).toEqual({ count: Math.min(run, max), more: run > max });
+        expect(leftOut).toEqual({ count: Math.min(left, max), more: left > max });
+      },
+    ),
+  );
 });
 
 test("A year of seconds is counted without a step for each second", () => {

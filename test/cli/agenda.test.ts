@@ -112,6 +112,19 @@ test("`agenda --count` tells cadences apart that differ in their calendar alone"
   }
 });
 
+test("`agenda --count` says how many occurrences calendars leave out", async () => {
+  await cli.carillon(["calendar", "put", "never", "--date", "2026-03-10"]);
+  const off = ["--when", "0 9 * * *", "--queue", "demo", "--calendar", "never"];
+  await cli.carillon(["put", "out:a", ...off]);
+  const window = ["agenda", "2026-03-09..2026-03-12", "--prefix", "out:", "--count", "--timezone", "UTC"];
+  const { out } = await cli.carillon(window);
+  expect(lines(out)).toEqual([
+    expect.stringMatching(/^OCCURRENCES +LEFT OUT +SCHEDULES +WHEN/),
+    expect.stringMatching(/^ +3 +1 +1 +0 9 \* \* \* /),
+    "3 occurrences in all, calendars leave out 1 of them.",
+  ]);
+});
+
 test("`agenda` says from where a calendar has moved an occurrence", async () => {
   await cli.carillon(["calendar", "put", "closed", "--weekly", "sun"]);
   const moved = ["--when", "0 9 * * *", "--queue", "demo", "--calendar", "closed:next"];

@@ -4,6 +4,7 @@ import { chromium } from "../support/chromium.ts";
 import { hour, minute } from "../support/instants.ts";
 import type { OwnBrowser } from "./browser.ts";
 import { filledPage } from "./filled.ts";
+import { axeFaults, textFaults } from "./look-faults.ts";
 import type { OwnPage } from "./own-page.ts";
 import { withBrowser } from "./with-browser.ts";
 
@@ -39,7 +40,7 @@ describe.runIf(chromium !== undefined)("the heat maps of the load (need Chromium
     const { heaviest, suggestion } = await own.client.forecast({ minutes: 1_440 });
     const lead = page.locator(".what-if .lead");
     expect(await lead.textContent()).toBe(
-      `In the next day: ${await lead.getByRole("link").textContent()} · ${suggestion.text}`,
+      `In the next day the heaviest minute is ${await lead.getByRole("link").textContent()}. ${suggestion.text}`,
     );
     expect(await lead.getByRole("link").getAttribute("href")).toContain(
       encodeURIComponent(heaviest[0]?.at.toString() ?? "none"),
@@ -83,6 +84,29 @@ describe.runIf(chromium !== undefined)("the heat maps of the load (need Chromium
     expect((box?.x ?? 0) + (box?.width ?? 1_000)).toBeLessThanOrEqual(390);
     await tab.close();
   });
+
+  test.each([320, 390, 700, 1_440])(
+    "Each hour and each sum of the next day stands beside its own row, at %i px",
+    async (width) => {
+      const tab = await browser.tab({ width });
+      const { page } = tab;
+      await tab.open("/load?view=day");
+      const tops = (selector: string) =>
+        page
+          .locator(selector)
+          .evaluateAll((all) => all.map((each) => Math.round(each.getBoundingClientRect().y)));
+      const rows = await tops(".day-heat svg rect.heat-0");
+      expect(rows.length).toBeGreaterThanOrEqual(24);
+      const [first = ""] = await page.locator(".heat-hours li").allInnerTexts();
+      expect(first).toMatch(/^(△ )?\w{3} \d\d$/);
+      for (const labels of [".heat-hours li", ".heat-sums li"]) {
+        const of = await tops(labels);
+        expect(of).toHaveLength(rows.length);
+        expect(Math.max(...of.map((top, row) => Math.abs(top - (rows[row] ?? 0))))).toBeLessThanOrEqual(1);
+      }
+      await tab.close();
+    },
+  );
 
   test("With a spread the map of the next day has the numbers of the spread", async () => {
     const tab = await browser.tab();
@@ -144,6 +168,27 @@ describe.runIf(chromium !== undefined)("the heat maps of the load (need Chromium
     expect(cells[2]).toContain("does not exist");
     await tab.close();
   });
+
+  test.each([390, 1_440].flatMap((width) => (["light", "dark"] as const).map((theme) => ({ width, theme }))))(
+    "The running hour of the week is marked as begun, and estimates say that they are, at $width px in the $theme theme",
+    async (look) => {
+      const tab = await browser.tab(look);
+      const { page } = tab;
+      await page.route("**/v1/forecast*", async (route) => {
+        const answer = await route.fetch();
+        await route.fulfill({ response: answer, json: { ...(await answer.json()), exact: false } });
+      });
+      await tab.open("/load?view=week");
+      const begun = page.locator(".week-heat td.begun");
+      expect(await begun.count()).toBe(1);
+      expect(await begun.getAttribute("title")).toMatch(/: about [\d,]+ runs? in the rest of this hour$/);
+      await page.getByText("this hour, what is left of it").waitFor();
+      await page.getByText(/^about [\d,]+ runs; hours of Europe/).waitFor();
+      await page.getByRole("link", { name: /: about [\d,]+ runs/ }).waitFor();
+      expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
+      await tab.close();
+    },
+  );
 
   test("Arrows walk over the hours of the week, on a phone too, and Enter opens an hour's agenda", async () => {
     for (const [width, keys] of [

@@ -98,14 +98,19 @@ describe("a schedule with a calendar", () => {
   );
 
   test.each([
-    ["next", "03-09T09:00"],
-    ["previous", "03-06T09:00"],
-  ] as const)("A monthly run that falls on a Sunday is moved to the %s business day", async (on, run) => {
-    await put({ weekly: ["sat", "sun"] });
-    await world.put("monthly", { when: "0 9 8 * *", ...by(on) });
-    await visit(...nines(6, 7, 8, 9));
-    expect(await ledger()).toEqual([[run, "succeeded"]]);
-  });
+    ["next", "0 9 8 * *", "03-09T09:00"],
+    ["previous", "0 9 8 * *", "03-06T09:00"],
+    ["next", ["0 9 8 * *", "0 9 15 * *"], "03-09T09:00"],
+    ["previous", ["0 9 8 * *", "0 9 15 * *"], "03-06T09:00"],
+  ] as const)(
+    "A monthly run that falls on a Sunday is moved to the %s business day, by the cadence %j",
+    async (on, when, run) => {
+      await put({ weekly: ["sat", "sun"] });
+      await world.put("monthly", { when, ...by(on) });
+      await visit(...nines(6, 7, 8, 9));
+      expect(await ledger()).toEqual([[run, "succeeded"]]);
+    },
+  );
 
   test("A schedule with a calendar follows the days of its own zone", async () => {
     await put({ dates: ["2026-03-03"] });

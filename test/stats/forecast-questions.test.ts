@@ -204,6 +204,47 @@ describe("a spread that is tried out", () => {
   });
 });
 
+describe("a spread that is tried out from now on", () => {
+  const spread = { text: "1h", ms: hour };
+
+  /** 60 crons and 60 intervals of ten and 30 minutes, which together have 480 runs an hour. */
+  async function filled(): Promise<void> {
+    const put = (name: string, when: string) => world.put(name, { when });
+    for (let n = 0; n < 60; n++)
+      await Promise.all([put(`cron-${n}`, "*/10 * * * *"), put(`interval-${n}`, "every 30m")]);
+  }
+
+  test("The first minutes have what it moves in from the minutes before, so the curve does not rise from nothing", async () => {
+    await filled();
+    await world.clock.advance(7 * minute);
+    await world.tick();
+    const { spread: curve, minutes, total, exact } = await ask({ minutes: 120, spread });
+    expect({ total, exact }).toEqual({ total: 2 * 480, exact: true });
+    expect(minutes[0]?.fires).toBe(0);
+    expect(new Set(curve?.minutes.map(({ fires }) => fires))).toEqual(new Set([8]));
+  });
+
+  test("A spread of a day counts the day before, also for a prefix, and a time that begins soon", async () => {
+    for (let n = 0; n < 48; n++) await world.put(`cron-${n}`, { when: "0 * * * *" });
+    await world.clock.advance(minute);
+    await world.tick();
+    const day = { text: "24h", ms: 24 * hour };
+    for (const asked of [{}, { prefix: "cron" }, { from: at(30 * minute) }]) {
+      const { spread: curve, exact } = await ask({ ...asked, minutes: 240, spread: day });
+      expect(exact).toBe(true);
+      expect(new Set(curve?.minutes.map(({ fires }) => fires))).toEqual(new Set([1]));
+    }
+  });
+
+  test("A late occurrence fires now, and does not count a second time in the minutes before", async () => {
+    await filled();
+    await world.clock.advance(35 * minute);
+    const { spread: curve, minutes } = await ask({ minutes: 30, spread });
+    expect(minutes[0]?.fires).toBe(120);
+    expect(curve?.minutes[0]?.fires).toBe(2);
+  });
+});
+
 test("The forecast has the best minute of the last day beside it", async () => {
   expect((await ask({})).capacity).toBeNull();
   await world.sql`

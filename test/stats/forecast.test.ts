@@ -216,7 +216,7 @@ describe("the forecast", () => {
     }
     const { suggestion } = await readForecast(world.sql, { minutes: 60 });
     expect(suggestion.text).toBe(
-      "The heaviest minute has 1 run, 1 is the average. No spread would flatten it.",
+      "The heaviest minute has 1 run, an average minute 1. No spread would flatten it.",
     );
   });
 

@@ -17,7 +17,7 @@ function sentence(peaks: Readonly<Record<string, number>>, isExact = true): stri
 
 test("The shortest spread that leaves at most a fifth more than the best is recommended, and each effect is said", () => {
   expect(sentence({ "5m": 170, "15m": 60, "1h": 55 })).toBe(
-    "The heaviest minute has 814 runs, 408 is the average. A spread of 15m on schedules that run together would lower it to 60. With 5m it would be 170, with 1h 55.",
+    "The heaviest minute has 814 runs, an average minute 408. A spread of 15m on schedules that run together would lower it to 60. With 5m it would be 170, with 1h 55.",
   );
   expect(sentence({ "5m": 66, "15m": 60, "1h": 55 })).toContain("A spread of 5m on");
   expect(sentence({ "5m": 170, "15m": 60, "1h": 20 })).toContain("A spread of 1h on");
@@ -35,6 +35,6 @@ test("A spread that saves less than a fifth of the heaviest minute is not recomm
 
 test("The numbers of an estimate say so", () => {
   expect(sentence({ "5m": 170, "15m": 60 }, false)).toBe(
-    "The heaviest minute has about 814 runs, about 408 is the average. A spread of 15m on schedules that run together would lower it to about 60. With 5m it would be about 170.",
+    "The heaviest minute has about 814 runs, an average minute about 408. A spread of 15m on schedules that run together would lower it to about 60. With 5m it would be about 170.",
   );
 });

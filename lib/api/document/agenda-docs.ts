@@ -57,7 +57,7 @@ export const agendaDocs = {
     summary: "Count the occurrences of a window by cadence",
     operation: "countOccurrences",
     description:
-      "Nominal occurrences of live schedules. `startsAt`, `endsAt`, `maxFires`, holds and days that a calendar skips are not looked at. `rule` of each item is the filter for its occurrences alone. At most 2,000,000 schedules are counted, and 20,000 of one cadence; beyond that `exact` is false.",
+      "Nominal occurrences of live schedules; `leftOut` of them are on days that a calendar skips. `startsAt`, `endsAt`, `maxFires` and holds are not looked at. `rule` of each item is the filter for its occurrences alone. At most 2,000,000 schedules are counted, and 20,000 of one cadence; beyond that `exact` is false.",
     tag: "Insight",
     answers: {
       200: {
@@ -66,6 +66,7 @@ export const agendaDocs = {
         example: {
           asOf: "2026-12-01T08:59:12.345Z",
           occurrences: 38_000,
+          leftOut: 0,
           cadences: 1,
           items: [
             {
@@ -76,6 +77,7 @@ export const agendaDocs = {
               sample: "report:1",
               schedules: 38_000,
               occurrences: 38_000,
+              leftOut: 0,
             },
           ],
           exact: false,

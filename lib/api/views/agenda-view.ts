@@ -65,6 +65,7 @@ export const agendaCountsAnswer = z
   .strictObject({
     asOf: instantText,
     occurrences: z.number().describe("The sum over all cadences, listed or not."),
+    leftOut: z.number().describe("How many of them are on days that a calendar skips: these do not run."),
     cadences: z.int().describe("How many cadences occur in the window."),
     items: z
       .array(
@@ -82,9 +83,10 @@ export const agendaCountsAnswer = z
             .describe("The key of one of the schedules; null where they are estimated."),
           schedules: z.number(),
           occurrences: z.number(),
+          leftOut: z.number().describe("Those of them that its calendar skips."),
         }),
       )
-      .describe("The up to 100 cadences with most occurrences."),
+      .describe("The up to 100 cadences with most runs, without those left out."),
     exact: z
       .boolean()
       .describe("False where a cadence has more than 20,000 schedules, which are then estimated."),
@@ -193,10 +195,11 @@ export function agendaView({ asOf, items }: Agenda, timezone: string) {
   };
 }
 
-export function agendaCountsView({ asOf, occurrences, cadences, items, exact }: AgendaCounts) {
+export function agendaCountsView({ asOf, occurrences, leftOut, cadences, items, exact }: AgendaCounts) {
   return {
     asOf,
     occurrences,
+    leftOut,
     cadences,
     items: items.map(({ rule, ...item }) => ({ rule: ruleText(rule), ...item })),
     exact,

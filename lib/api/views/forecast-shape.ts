@@ -128,7 +128,7 @@ export const forecastExample: z.input<typeof forecastAnswer> = {
     peak: 42_000,
     average: 21_475,
     withSpread: [{ spread: "15m", peak: 5_600 }],
-    text: "The heaviest minute has 42,000 runs, 21,475 is the average. A spread of 15m on schedules that run together would lower it to 5,600.",
+    text: "The heaviest minute has 42,000 runs, an average minute 21,475. A spread of 15m on schedules that run together would lower it to 5,600.",
   },
   spread: {
     spread: "10m",

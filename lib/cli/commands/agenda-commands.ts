@@ -133,16 +133,19 @@ async function showCounts({ client, out, signal }: Call, window: AgendaWindow & 
     return;
   }
   noteWindow(out, window);
-  const { items, occurrences, cadences, exact } = counts;
+  const { items, occurrences, leftOut, cadences, exact } = counts;
+  type Item = (typeof items)[number];
+  const amount = (title: string, of: (item: Item) => number): Column<Item> => ({
+    title,
+    text: (item) => grouped.format(of(item)),
+    align: "right",
+    whole: true,
+  });
   out.table(
     [
-      {
-        title: "OCCURRENCES",
-        text: (item) => grouped.format(item.occurrences),
-        align: "right",
-        whole: true,
-      },
-      { title: "SCHEDULES", text: ({ schedules }) => grouped.format(schedules), align: "right", whole: true },
+      amount("OCCURRENCES", (item) => item.occurrences),
+      ...(leftOut === 0 ? [] : [amount("LEFT OUT", (item) => item.leftOut)]),
+      amount("SCHEDULES", ({ schedules }) => schedules),
       { title: "WHEN", text: ({ when }) => when ?? "once" },
       { title: "ZONE", text: ({ timezone }) => timezone ?? "" },
       ...(items.some(({ calendar }) => calendar !== null) ? [{ title: "CALENDAR", text: calendarText }] : []),
@@ -154,11 +157,10 @@ async function showCounts({ client, out, signal }: Call, window: AgendaWindow & 
   );
   if (items.length === 0) return;
   const more = cadences > items.length ? `, ${cadences - items.length} cadences are not listed` : "";
-  out.line(`${grouped.format(occurrences)} occurrences in all${more}.`);
+  const off = leftOut === 0 ? "" : `, calendars leave out ${grouped.format(leftOut)} of them`;
+  out.line(`${grouped.format(occurrences)} occurrences in all${off}${more}.`);
   if (!exact) out.note("Some numbers are estimates.");
-  out.note(
-    "Holds, ends, `spread` and days that a calendar leaves out are not looked at: the list without --count has them.",
-  );
+  out.note("Holds, ends and `spread` are not looked at: the list without --count has them.");
 }
 
 async function showSchedules(

@@ -37,16 +37,14 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
       const tab = await browser.tab(look);
       const { page } = tab;
       await tab.open(day);
-      await page
-        .getByText("292 occurrences of 5 expressions, before holds and calendars", { exact: true })
-        .waitFor();
+      await page.getByText("292 occurrences of 5 expressions, before holds", { exact: true }).waitFor();
       await page.getByLabel("Outcome").selectOption("held");
       const rows = page.locator("main tr[data-row]");
       await rows.filter({ hasText: "often:" }).first().waitFor({ state: "detached" });
       await rows.filter({ hasText: "kept:a" }).getByText("held by ops: the new index").waitFor();
       expect(await rows.count()).toBe(1);
       expect(page.url()).toContain("outcome=held");
-      const whole = "292 occurrences of 5 expressions, before holds and calendars";
+      const whole = "292 occurrences of 5 expressions, before holds";
       await page.getByText(`1 run of 1 schedule is held · ${whole}`).waitFor();
       expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
       await page.getByLabel("Outcome").selectOption("dead");
@@ -97,9 +95,7 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
       await tab.open(`${day}&rows=expressions`);
       const row = page.locator("tr[data-row]").filter({ hasText: "often:" });
       await row.getByRole("link", { name: "2 others" }).click();
-      await page
-        .getByText("288 occurrences of 1 expression, before holds and calendars", { exact: true })
-        .waitFor();
+      await page.getByText("288 occurrences of 1 expression, before holds", { exact: true }).waitFor();
       const keys = await page.locator("main tr[data-row]").locator(".key").allInnerTexts();
       expect([...new Set(keys)].toSorted()).toEqual(["often:1", "often:2", "often:3"]);
       expect(page.url()).toMatch(/from=2026-03-03T00.*rule=cadence-\d+/);
@@ -107,9 +103,7 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
       await chip.getByText("*/15 * * * * UTC").waitFor();
       expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
       await chip.getByRole("button", { name: "Drop the filter Expression" }).click();
-      await page
-        .getByText("292 occurrences of 5 expressions, before holds and calendars", { exact: true })
-        .waitFor();
+      await page.getByText("292 occurrences of 5 expressions, before holds", { exact: true }).waitFor();
       expect(page.url()).not.toContain("rule=");
       await tab.close();
     },
@@ -121,31 +115,55 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
     await tab.open(`${day}&rows=expressions&outcome=held`);
     const zoneOf = (key: string) => page.locator("tr[data-row]").filter({ hasText: key }).locator(".zone");
     await zoneOf("off:skip").waitFor();
-    expect(await zoneOf("off:skip").innerText()).toBe("UTC, calendar days: skipped");
-    expect(await zoneOf("off:next").innerText()).toBe("UTC, calendar days: moved to the next day");
-    expect(await zoneOf("off:previous").innerText()).toBe("UTC, calendar days: moved to the day before");
+    expect(await zoneOf("off:skip").innerText()).toBe("UTC, calendar days: no run on its days");
+    expect(await zoneOf("off:next").innerText()).toBe(
+      "UTC, calendar days: runs of its days move to the next day",
+    );
+    expect(await zoneOf("off:previous").innerText()).toBe(
+      "UTC, calendar days: runs of its days move to the day before",
+    );
     const outcome = page.getByLabel("Outcome");
     expect(await outcome.isDisabled()).toBe(true);
     expect(await outcome.inputValue()).toBe("held");
     await page
       .getByText(/^For all outcomes: “held” is not in force here\. Counted by .* before holds/)
       .waitFor();
-    await page
-      .getByText("292 occurrences of 5 expressions, before holds and calendars", { exact: true })
-      .waitFor();
+    await page.getByText("292 occurrences of 5 expressions, before holds", { exact: true }).waitFor();
     expect(await textFaults(page)).toEqual([]);
     await page.getByRole("link", { name: "Each run" }).click();
     await page.getByText(/^1 run of 1 schedule is held/).waitFor();
     await tab.close();
   });
 
+  test.each([390, 1_440].flatMap((width) => (["light", "dark"] as const).map((theme) => ({ width, theme }))))(
+    "Runs that a calendar leaves out are not counted as runs, but by themselves, with the way to their rows, at $width px in the $theme theme",
+    async (look) => {
+      const tab = await browser.tab(look);
+      const { page } = tab;
+      await tab.open("/agenda?from=2026-03-09T00:00:00.000Z&to=2026-03-10T00:00:00.000Z&rows=expressions");
+      const whole = "289 occurrences of 3 expressions, before holds";
+      await page.getByText(`${whole} · 1 is left out by calendars`, { exact: true }).waitFor();
+      const row = page.locator("tr[data-row]").filter({ hasText: "off:skip" });
+      expect(await row.locator(".count").innerText()).toBe("0 runs, 1 left out");
+      expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);
+      await page.getByRole("link", { name: "1 is left out by calendars" }).click();
+      await page
+        .getByText(`1 run of 1 schedule is left out by its calendar · ${whole}`, { exact: true })
+        .waitFor();
+      expect(await page.locator("main tr[data-row] .key").allInnerTexts()).toEqual(["off:skip"]);
+      await page.goBack();
+      await row.getByRole("link", { name: "1 left out" }).click();
+      await page.locator("main tr[data-row] .key").getByText("off:skip").waitFor();
+      expect(page.url()).toMatch(/rule=cadence-\d+.*outcome=skipped|outcome=skipped.*rule=cadence-\d+/);
+      await tab.close();
+    },
+  );
+
   test("No count stands beside the rows while those of another window are loaded", async () => {
     const tab = await browser.tab();
     const { page } = tab;
     await tab.open(day);
-    await page
-      .getByText("292 occurrences of 5 expressions, before holds and calendars", { exact: true })
-      .waitFor();
+    await page.getByText("292 occurrences of 5 expressions, before holds", { exact: true }).waitFor();
     const loaded = Promise.withResolvers<void>();
     await page.route("**/v1/occurrences?*", async (route) => {
       await loaded.promise;
@@ -157,9 +175,7 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
     await page.getByText("Loading …").waitFor();
     expect(await page.locator(".title > p").first().innerText()).toBe("…");
     loaded.resolve();
-    await page
-      .getByText("1 occurrence of 1 expression, before holds and calendars", { exact: true })
-      .waitFor();
+    await page.getByText("1 occurrence of 1 expression, before holds", { exact: true }).waitFor();
     await tab.close();
   });
 });

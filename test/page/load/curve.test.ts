@@ -95,7 +95,7 @@ describe.runIf(chromium !== undefined)("the curve of the load (needs Chromium)",
     expect(await note.innerText()).toMatch(/00:00: 4 runs, held ones left out$/);
     await page.getByText("of the next day, held runs left out").waitFor();
     await note.getByRole("link").click();
-    await page.getByText("5 occurrences of 1 expression, before holds and calendars").waitFor();
+    await page.getByText("5 occurrences of 1 expression, before holds").waitFor();
     await page.getByText("The load leaves held runs out.").waitFor();
     await tab.close();
   });
@@ -126,6 +126,9 @@ describe.runIf(chromium !== undefined)("the curve of the load (needs Chromium)",
     expect(await page.locator(".curve-most").innerText()).toContain("about 30 at 19:25");
     await page.getByText("estimates, of the next day, held runs left out").waitFor();
     await page.getByText(/^estimates, of about \d+ runs$/).waitFor();
+    await page.getByText(/00:00: about 4 runs, held ones left out, with the spread about \d/).waitFor();
+    await page.getByRole("link", { name: "Next day" }).click();
+    await page.getByText(/^Of these minutes the busiest is \d\d:\d\d with about 6 runs\.$/).waitFor();
     await tab.close();
   });
 
@@ -134,7 +137,7 @@ describe.runIf(chromium !== undefined)("the curve of the load (needs Chromium)",
     await tab.open("/load?zone=UTC&minutes=60");
     expect(await tab.page.locator(".what-if .lead").innerText()).toMatch(/No run is planned/);
     await tab.page.getByLabel("Ahead").selectOption("240");
-    await tab.page.getByText("In the next 4 hours:").waitFor();
+    await tab.page.getByText("In the next 4 hours the heaviest minute is").waitFor();
     await tab.close();
   });
 });

@@ -3,7 +3,8 @@ import { countTicks, timeTicks } from "../../../lib/page/data/load/curve-scale.t
 import { dayMapOf } from "../../../lib/page/data/load/day-map.ts";
 import { heatColours, heatLevel } from "../../../lib/page/data/load/heat.ts";
 import { midnightLoad } from "../../../lib/page/data/load/midnight.ts";
-import { hourSums, weekOf } from "../../../lib/page/data/load/week-map.ts";
+import { effectText } from "../../../lib/page/data/load/planned-text.ts";
+import { hourSums, hoursFrom, weekOf } from "../../../lib/page/data/load/week-map.ts";
 import { minute } from "../../support/instants.ts";
 
 /** A run in each of these minutes. */
@@ -28,7 +29,7 @@ describe("the numbers of heat maps", () => {
   });
 
   test("A peak of fifty times the usual count leaves four colours to the differences below it", () => {
-    const usual = Array.from({ length: 160 }, (_, n) => 5_000 + 10 * (n % 40));
+    const usual = Array.from({ length: 160 }, (_, n) => 5_000 + 50 * (n % 40));
     const colours = heatColours([...usual, 250_000]);
     expect(colours.map(({ level }) => level)).toEqual([1, 2, 3, 4, 5]);
     expect(colours.at(-1)).toEqual({ level: 5, from: 250_000, to: 250_000 });
@@ -38,11 +39,27 @@ describe("the numbers of heat maps", () => {
     expect(Math.min(...shares)).toBeGreaterThan(20);
   });
 
-  test("Counts that differ by less than a tenth have different colours, but no dark one", () => {
-    const colours = heatColours([30_847, 30_880, 30_913, 30_890]);
-    expect(colours.map(({ level }) => level)).toEqual([1, 2, 2, 3]);
+  test("Counts that are about the same have one colour, which is not dark", () => {
+    const week = [29_896, 29_995, 30_019, 30_057, 30_071, 30_104, 30_120, 30_166];
+    expect(heatColours(week)).toEqual([{ level: 3, from: 29_896, to: 30_166 }]);
     expect(heatColours([7, 7])).toEqual([{ level: 3, from: 7, to: 7 }]);
+    expect(heatColours([...week, 250_000])).toEqual([
+      { level: 1, from: 29_896, to: 30_166 },
+      { level: 5, from: 250_000, to: 250_000 },
+    ]);
   });
+
+  test.each(Array.from({ length: 40 }, (_, n) => 1.01 + n / 40))(
+    "No two colours of a map look alike, and neighbours differ by a twentieth, with a peak of %f times the least",
+    (ratio) => {
+      const counts = Array.from({ length: 168 }, (_, n) => Math.round(30_000 * ratio ** (n / 167)));
+      const colours = heatColours(counts);
+      expect(new Set(colours.map(({ level }) => level)).size).toBe(colours.length);
+      const means = colours.map(({ from, to }) => Math.sqrt(from * to));
+      for (const [place, mean] of means.slice(1).entries())
+        expect(mean / (means[place] ?? 1)).toBeGreaterThan(1.045);
+    },
+  );
 
   test("The hour that a clock change leaves out has no row, and a repeated one has two", () => {
     const labels = (from: string) =>
@@ -91,6 +108,20 @@ describe("the numbers of heat maps", () => {
     expect(states).toEqual(["passed", "passed", "missing", "ahead"]);
   });
 
+  test("The hour that has begun keeps the rest of it, and the hours before it have passed", () => {
+    const first = Date.parse("2026-06-01T10:20:00.000Z");
+    const hours = (zone: string) => {
+      const [day] = weekOf(Date.parse("2026-06-01T10:00:00.000Z"), zone);
+      return hoursFrom(day?.hours ?? [], first).map(
+        ({ state, isBegun, from, to }) =>
+          `${state}${isBegun ? " begun" : ""}${state === "ahead" ? ` ${(to - from) / minute}` : ""}`,
+      );
+    };
+    expect(hours("UTC").slice(9, 12)).toEqual(["passed", "ahead begun 40", "ahead 60"]);
+    // 16:05 there: the hour before has ended since the begin of the hour of UTC.
+    expect(hours("Asia/Kathmandu").slice(15, 18)).toEqual(["passed", "ahead begun 55", "ahead 60"]);
+  });
+
   test("Minutes beyond the end of a day are not counted for its hours", () => {
     const [day] = weekOf(Date.parse("2026-06-01T20:00:00.000Z"), "Europe/Berlin");
     if (day === undefined) throw new Error("The week has no day.");
@@ -117,6 +148,14 @@ describe("the scales of the curve", () => {
     const hourTexts = timeTicks(everyMinute("2026-06-01T10:41:00.000Z", 60), "UTC").map(({ text }) => text);
     expect(hourTexts).toEqual(["10:50", "11:00", "11:10", "11:20", "11:30", "11:40"]);
   });
+});
+
+test("The effect of a spread says where more runs than before come from", () => {
+  expect(effectText(814, 60, true)).toBe("the busiest minute has 60 runs instead of 814");
+  expect(effectText(814, 814, false)).toBe("the busiest minute still has about 814 runs: it has no effect");
+  expect(effectText(5, 700, false)).toBe(
+    "the busiest minute has about 700 runs instead of about 5: the spread moves runs of the time before into this time",
+  );
 });
 
 describe("the load around midnight", () => {

@@ -9,11 +9,14 @@ export interface HeatColour {
 const levels = 5;
 /** Counts whose peak is less than a tenth above the least look alike: no cell of them is dark. */
 const alike = { ratio: 1.1, levels: 3 };
+/** The least factor between the means of two neighbouring colours. Less is no difference to a reader. */
+const apart = 1.05;
 
 /**
  * The colours of some counts, from light to dark. The counts fall into classes in which they differ
  * least by factor. So a few heavy minutes stand out, and small differences among all others are seen
- * too. With even steps or even factors, most cells of a map have the same colour.
+ * too. With even steps or even factors, most cells of a map have the same colour. Counts that are
+ * about the same have one colour.
  */
 export function heatColours(counts: readonly number[]): HeatColour[] {
   const amounts = new Map<number, number>();
@@ -43,20 +46,37 @@ interface Weighed {
 
 type Within = (from: number, to: number) => number;
 
-/** Where each class of sorted values ends, so that the squared distances within the classes are least. */
+/**
+ * Where each class of sorted values ends, so that the squared distances within the classes are least.
+ * There are as many classes as have means apart from each other.
+ */
 function classEnds(sorted: readonly Weighed[]): number[] {
   const within = squaresWithin(sorted);
   const most = Math.min(levels, sorted.length);
   let sums = sorted.map((_, last) => within(0, last + 1));
+  let ends = sorted.length === 0 ? [] : [sorted.length];
   const begins: number[][] = [];
   for (let classes = 2; classes <= most; classes++) {
     const chosen = lastClasses(sums, within, classes - 1);
     sums = chosen.map(({ sum }) => sum);
     begins.push(chosen.map(({ begin }) => begin));
+    const divided = [sorted.length];
+    for (const begin of begins.toReversed()) divided.unshift(begin[(divided[0] ?? 1) - 1] ?? 0);
+    if (areApart(sorted, divided)) ends = divided;
   }
-  const ends = sorted.length === 0 ? [] : [sorted.length];
-  for (const begin of begins.toReversed()) ends.unshift(begin[(ends[0] ?? 1) - 1] ?? 0);
   return ends;
+}
+
+function areApart(sorted: readonly Weighed[], ends: readonly number[]): boolean {
+  const means = ends.map((end, place) => meanOf(sorted.slice(ends[place - 1] ?? 0, end)));
+  return means.every(
+    (mean, place) => mean - (means[place - 1] ?? Number.NEGATIVE_INFINITY) >= Math.log(apart),
+  );
+}
+
+function meanOf(values: readonly Weighed[]): number {
+  const weight = values.reduce((sum, each) => sum + each.weight, 0);
+  return values.reduce((sum, each) => sum + each.value * each.weight, 0) / weight;
 }
 
 /**

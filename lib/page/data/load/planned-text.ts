@@ -1,4 +1,4 @@
-import { amountText } from "../amounts.ts";
+import { amountText, numberText } from "../amounts.ts";
 
 /** Before each number of an estimate. */
 export const estimateText = (isExact: boolean): string => (isExact ? "" : "about ");
@@ -17,4 +17,12 @@ export const plannedText = (fires: number, { isExact }: { isExact: boolean }) =>
 export function aheadText(minutes: number): string {
   if (minutes === 1_440) return "the next day";
   return minutes === 60 ? "the next hour" : `the next ${minutes / 60} hours`;
+}
+
+/** The effect of a spread on the busiest minute of a time, after `With a spread of 1h, `. */
+export function effectText(peak: number, after: number, isExact: boolean): string {
+  const runs = runsText(after, isExact);
+  if (after === peak) return `the busiest minute still has ${runs}: it has no effect`;
+  const effect = `the busiest minute has ${runs} instead of ${estimateText(isExact)}${numberText(peak)}`;
+  return after < peak ? effect : `${effect}: the spread moves runs of the time before into this time`;
 }

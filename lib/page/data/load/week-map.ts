@@ -3,6 +3,7 @@ import { dateAfter, midnightOf } from "../time/wall-input.ts";
 import { dateText, dayText, minuteText } from "../time/zone.ts";
 
 const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
 /** Zones differ from UTC by whole quarters of an hour, so a quarter never spans two hours. */
 const quarterMs = 15 * minuteMs;
 const daysShown = 7;
@@ -67,6 +68,21 @@ function hoursOf({ midnight, begin, end, zone }: Span & { midnight: number; zone
       return { hour, state: own.length === 0 ? "missing" : "passed", from: 0, to: 0, isTwice: false };
     const to = (later.at(-1) ?? from) + quarterMs;
     return { hour, state: "ahead", from, to, isTwice: own.length > 4 };
+  });
+}
+
+export interface ForecastHour extends WeekHour {
+  /** Its first minutes have passed: the forecast has the rest of it. */
+  isBegun: boolean;
+}
+
+/** The hours as a forecast has them whose first minute is known: what is before it has passed. */
+export function hoursFrom(hours: readonly WeekHour[], first: number | undefined): ForecastHour[] {
+  return hours.map((hour) => {
+    if (hour.state !== "ahead" || first === undefined) return { ...hour, isBegun: false };
+    if (hour.to <= first) return { ...hour, state: "passed", isBegun: false };
+    const from = Math.max(hour.from, first);
+    return { ...hour, from, isBegun: hour.to - from < hourMs };
   });
 }
 

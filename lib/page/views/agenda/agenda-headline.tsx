@@ -5,7 +5,7 @@ import { agendaSchedulesQuery } from "../../data/agenda-queries.ts";
 import { listRefreshMs } from "../../hooks/list-refresh.ts";
 import { useRefreshMs } from "../../hooks/live.tsx";
 import { useSession } from "../../hooks/session-context.ts";
-import { countsText, type Listed, outcomeText } from "./counts-text.ts";
+import { countsText, type Listed, leftOutText, outcomeText } from "./counts-text.ts";
 
 /** The runs of a window with one outcome, as the server counts them. */
 export function useOutcomeCounts(window: AgendaWindow, outcome: AgendaOutcome) {
@@ -25,10 +25,13 @@ interface AgendaHeadlineProps {
   isOutdated: boolean;
 }
 
-/** How many runs the window has. Without a chosen outcome it also says how many are held, as a link to them. */
+/**
+ * How many runs the window has, and as links how many calendars leave out and, without a chosen outcome, how
+ * many are held.
+ */
 export function AgendaHeadline({ window, outcome, counts, listed, isOutdated }: AgendaHeadlineProps) {
   const found = useOutcomeCounts(window, outcome ?? "held");
-  const amount = found === undefined ? undefined : outcomeText(found, outcome ?? "held");
+  const amount = found === undefined ? undefined : outcomeText(found, outcome ?? "held", window);
   const className = isOutdated ? "quiet outdated" : "quiet";
   const isAwaited = counts === undefined || (outcome !== undefined && amount === undefined);
   return (
@@ -36,6 +39,18 @@ export function AgendaHeadline({ window, outcome, counts, listed, isOutdated }: 
       <p className={className}>
         {isOutdated ? <span className="hidden">of the window before: </span> : null}
         {isAwaited ? "…" : countsText(counts, { chosen: outcome === undefined ? undefined : amount, listed })}
+        {isAwaited || counts.leftOut === 0 || outcome === "skipped" ? null : (
+          <>
+            {" · "}
+            <Link
+              to="/agenda"
+              search={(before) => ({ ...before, rows: undefined, outcome: "skipped" })}
+              className="link"
+            >
+              {leftOutText(counts)}
+            </Link>
+          </>
+        )}
       </p>
       {outcome !== undefined || found === undefined || found.occurrences === 0 ? null : (
         <p className={className}>

@@ -35,7 +35,7 @@ export function AgendaTable({ items, isOfOutcome, isCounted, hasMore, onEnd }: A
 function emptyText({ isOfOutcome, isCounted }: Pick<AgendaTableProps, "isOfOutcome" | "isCounted">): string {
   if (isOfOutcome) return "No run in this time has this outcome.";
   if (!isCounted) return "Nothing occurs in this time.";
-  return "Nothing occurs in this time. The count is that of the expressions alone: their schedules may be newer than this time, or a calendar, “not before”, “not from” or “most runs” leaves these runs out.";
+  return "Nothing occurs in this time. The count is that of the expressions alone: their schedules may be newer than this time, or “not before”, “not from” or “most runs” leaves these runs out.";
 }
 
 /** A late start of less than this is on time. */

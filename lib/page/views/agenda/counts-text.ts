@@ -1,6 +1,13 @@
-import type { AgendaCounts, AgendaItem, AgendaOutcome, AgendaSchedules } from "../../../client/agenda.ts";
-import { amountText } from "../../data/amounts.ts";
-import { outcomeVerb } from "./outcome-words.ts";
+import type {
+  AgendaCounts,
+  AgendaItem,
+  AgendaOutcome,
+  AgendaSchedules,
+  AgendaWindow,
+} from "../../../client/agenda.ts";
+import { amountText, numberText } from "../../data/amounts.ts";
+import { estimateText } from "../../data/load/planned-text.ts";
+import { outcomeVerb, tenseOf } from "./outcome-words.ts";
 
 /** The rows of the list that have arrived. */
 export interface Listed {
@@ -9,20 +16,25 @@ export interface Listed {
 }
 
 /**
- * The headline of the agenda. The server counts by cadence, before any outcome is known, so the count may
- * be above that of the load.
+ * The headline of the agenda, without what calendars leave out. The server counts by cadence, before holds,
+ * so the count may be above that of the load.
  */
 export function countsText(
   counts: AgendaCounts,
   { chosen, listed }: { chosen: string | undefined; listed: Listed | undefined },
 ): string {
-  const { exact, occurrences, cadences } = counts;
-  const runs = amountText({ count: occurrences, more: false }, "occurrence");
+  const { exact, occurrences, leftOut, cadences } = counts;
+  const runs = amountText({ count: occurrences - leftOut, more: false }, "occurrence");
   const expressions = amountText({ count: cadences, more: false }, "expression");
-  const all = `${exact ? "" : "about "}${runs} of ${expressions}, before holds and calendars`;
+  const all = `${estimateText(exact)}${runs} of ${expressions}, before holds`;
   if (chosen !== undefined) return `${chosen} · ${all}`;
   if (isOnlyCounted(counts, listed)) return `nothing is listed · ${all}`;
   return all;
+}
+
+/** `113 are left out by calendars`: days that a calendar skips. */
+export function leftOutText({ leftOut, exact }: AgendaCounts): string {
+  return `${estimateText(exact)}${numberText(leftOut)} ${leftOut === 1 ? "is" : "are"} left out by calendars`;
 }
 
 /** The only expression of an agenda: `0 9 * * * Europe/Berlin`. */
@@ -34,19 +46,20 @@ export function expressionText(counts: AgendaCounts | undefined): string {
 }
 
 /** Whether the list ends without a row although the expressions of live schedules give some. */
-export function isOnlyCounted({ occurrences }: AgendaCounts, listed: Listed | undefined): boolean {
-  return occurrences > 0 && listed !== undefined && listed.items.length === 0 && !listed.hasMore;
+export function isOnlyCounted({ occurrences, leftOut }: AgendaCounts, listed: Listed | undefined): boolean {
+  return occurrences > leftOut && listed !== undefined && listed.items.length === 0 && !listed.hasMore;
 }
 
 /** `58 runs of 13 schedules are held`: the server's count, which is of the whole window. */
 export function outcomeText(
-  { occurrences, schedules, more }: AgendaSchedules,
+  { asOf, occurrences, schedules, more }: AgendaSchedules,
   outcome: AgendaOutcome,
+  window: AgendaWindow,
 ): string {
-  if (occurrences === 0)
-    return `no run ${outcomeVerb(outcome, 1)}${more ? " of those that were looked at" : ""}`;
+  const verb = outcomeVerb(outcome, occurrences, tenseOf(window, asOf));
+  if (occurrences === 0) return more ? `of the runs that were looked at none ${verb}` : `no run ${verb}`;
   const least = more ? "at least " : "";
   const runs = amountText({ count: occurrences, more: false }, "run");
   const of = amountText({ count: schedules, more: false }, "schedule");
-  return `${least}${runs} of ${least}${of} ${outcomeVerb(outcome, occurrences)}`;
+  return `${least}${runs} of ${least}${of} ${verb}`;
 }

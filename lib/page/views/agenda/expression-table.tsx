@@ -20,8 +20,8 @@ export function ExpressionTable({ counts, outcome }: ExpressionTableProps) {
       <p className="quiet expressions-note">
         {items.length < cadences ? `The ${numberText(items.length)} with most runs. ` : ""}
         {outcome === undefined ? "" : `For all outcomes: “${outcomeWord(outcome)}” is not in force here. `}
-        Counted by the expressions of live schedules, whatever becomes of the runs: before holds, days that a
-        calendar skips, “not before”, “not from” and “most runs”. The load leaves held runs out.
+        Counted by the expressions of live schedules, whatever becomes of the runs: before holds, “not
+        before”, “not from” and “most runs”. The load leaves held runs out.
       </p>
       <VirtualTable
         label="Expressions"
@@ -47,16 +47,37 @@ const columns: readonly Column<ExpressionCount>[] = [
   {
     name: "Runs",
     className: "count",
-    cell: ({ occurrences }) => amountText({ count: occurrences, more: false }, "run"),
+    cell: (of) => <Runs {...of} />,
   },
   { name: "Schedules", className: "key", cell: (of) => <Members {...of} /> },
 ];
 
-/** The runs on a day that the calendar leaves out. */
+/** The runs that its calendar allows, and the way to those that it leaves out. */
+function Runs({ rule, occurrences, leftOut }: ExpressionCount) {
+  return (
+    <>
+      {amountText({ count: occurrences - leftOut, more: false }, "run")}
+      {leftOut === 0 ? null : (
+        <span className="quiet">
+          {", "}
+          <Link
+            to="/agenda"
+            search={(before) => ({ ...before, rule, rows: undefined, outcome: "skipped" })}
+            className="link"
+          >
+            {numberText(leftOut)} left out
+          </Link>
+        </span>
+      )}
+    </>
+  );
+}
+
+/** The rule for the days of its calendar. */
 const onText = {
-  skip: "skipped",
-  next: "moved to the next day",
-  previous: "moved to the day before",
+  skip: "no run on its days",
+  next: "runs of its days move to the next day",
+  previous: "runs of its days move to the day before",
 } as const;
 
 function zoneText({ timezone, calendar }: ExpressionCount): string {

@@ -1,9 +1,9 @@
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, useMemo, useState } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
-import { amountText, numberText } from "../../data/amounts.ts";
+import { numberText } from "../../data/amounts.ts";
 import { type DayCell, dayMapOf } from "../../data/load/day-map.ts";
-import { estimateText, plannedText } from "../../data/load/planned-text.ts";
+import { plannedText, runsText } from "../../data/load/planned-text.ts";
 import { minuteText } from "../../data/time/zone.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { Panel } from "../../parts/panel.tsx";
@@ -37,12 +37,17 @@ export function DayHeat({ forecast, prefix }: DayHeatProps) {
     else return;
     event.preventDefault();
   };
-  const text = (cell: DayCell) => `${minuteText(cell.at, zone)}: ${runsText(cell)}`;
-  const most = busiestText(busiest, zone);
+  const amount = (cell: DayCell) => `${runsText(cell.fires, forecast.exact)}${beyondText(cell)}`;
+  const text = (cell: DayCell) => `${minuteText(cell.at, zone)}: ${amount(cell)}`;
+  const [first] = busiest;
+  const most =
+    first === undefined
+      ? "none has a run"
+      : `the busiest is ${minuteText(first.at, zone)} with ${amount(first)}`;
   return (
     <Panel
       title="The next day, minute by minute"
-      note={`${estimateText(forecast.exact)}${numberText(forecast.total)} runs; hours of ${zone}`}
+      note={`${runsText(forecast.total, forecast.exact)}; hours of ${zone}`}
     >
       <DayGrid
         map={map}
@@ -87,13 +92,5 @@ export function DayHeat({ forecast, prefix }: DayHeatProps) {
   );
 }
 
-const runsText = (cell: DayCell) =>
-  `${amountText({ count: cell.fires, more: false }, "run")}${beyondText(cell)}`;
-
 const beyondText = ({ isBeyond }: DayCell) =>
   isBeyond ? ", more than the workers have settled in any minute of the last day" : "";
-
-function busiestText([first]: readonly DayCell[], zone: string): string {
-  if (first === undefined) return "none has a run";
-  return `the busiest is ${minuteText(first.at, zone)} with ${runsText(first)}`;
-}

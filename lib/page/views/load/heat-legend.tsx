@@ -21,6 +21,7 @@ export function HeatLegend({ colours, unit, children }: HeatLegendProps) {
         <span key={to}>
           <i className={`heat-${level}`} aria-hidden="true" />
           {from === to ? numberText(to) : `${numberText(from)}–${numberText(to)}`}
+          {from !== to && colours.length === 1 ? ", all about the same" : ""}
         </span>
       ))}
       <span>{unit}</span>

@@ -1,9 +1,9 @@
 import { useState } from "react";
 import type { Forecast } from "../../../client/forecast.ts";
-import { amountText, numberText, shortNumberText } from "../../data/amounts.ts";
+import { numberText, shortNumberText } from "../../data/amounts.ts";
 import { countTicks, timeTicks } from "../../data/load/curve-scale.ts";
 import { midnightIn } from "../../data/load/midnight.ts";
-import { estimateText, plannedText } from "../../data/load/planned-text.ts";
+import { estimateText, plannedText, runsText } from "../../data/load/planned-text.ts";
 import { minuteText } from "../../data/time/zone.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { Panel } from "../../parts/panel.tsx";
@@ -108,7 +108,7 @@ export function LoadCurve({ forecast, prefix }: LoadCurveProps) {
         aria-valuetext={
           shown === undefined
             ? undefined
-            : `${minuteText(Date.parse(shown.at), zone)}: ${amountText({ count: shown.fires, more: false }, "run")}`
+            : `${minuteText(Date.parse(shown.at), zone)}: ${runsText(shown.fires, forecast.exact)}`
         }
         onChange={(event) => setChosen(minutes[Number(event.target.value)]?.at)}
       />
@@ -116,7 +116,9 @@ export function LoadCurve({ forecast, prefix }: LoadCurveProps) {
         <p className="minute-note quiet">
           <PlannedMinute at={shown.at} prefix={prefix} />:{" "}
           {plannedText(shown.fires, { isExact: forecast.exact })}
-          {spread === null ? "" : `, with the spread ${numberText(spread.minutes[place]?.fires ?? 0)}`}
+          {spread === null
+            ? ""
+            : `, with the spread ${estimateText(forecast.exact)}${numberText(spread.minutes[place]?.fires ?? 0)}`}
         </p>
       )}
     </Panel>

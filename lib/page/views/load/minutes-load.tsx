@@ -1,9 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import type { Forecast } from "../../../client/forecast.ts";
-import { numberText } from "../../data/amounts.ts";
 import { forecastQuery } from "../../data/load/load-queries.ts";
-import { aheadText, estimateText, runsText } from "../../data/load/planned-text.ts";
+import { aheadText, effectText } from "../../data/load/planned-text.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Contributors } from "./contributors.tsx";
@@ -43,7 +41,9 @@ export function MinutesLoad({ search }: { search: LoadSearch }) {
             heaviest={data.heaviest[0]?.at}
             ahead={aheadText(data.minutes.length)}
             prefix={search.prefix}
-            result={data.spread === null ? null : effectText(data, data.spread.peak)}
+            result={
+              data.spread === null ? null : effectText(data.suggestion.peak, data.spread.peak, data.exact)
+            }
           >
             {data.heaviest[0] === undefined ? null : (
               <HeldLine at={data.heaviest[0].at} prefix={search.prefix} />
@@ -61,10 +61,4 @@ export function MinutesLoad({ search }: { search: LoadSearch }) {
       )}
     </>
   );
-}
-
-function effectText({ suggestion: { peak }, exact }: Forecast, after: number): string {
-  const runs = runsText(after, exact);
-  if (after === peak) return `the busiest minute still has ${runs}: it has no effect`;
-  return `the busiest minute has ${runs} instead of ${estimateText(exact)}${numberText(peak)}`;
 }

@@ -41,7 +41,7 @@ export function SpreadSlider<Spread extends string>({
       <p className="lead">
         {heaviest === undefined ? null : (
           <>
-            In {ahead}: <PlannedMinute at={heaviest} prefix={prefix} /> ·{" "}
+            In {ahead} the heaviest minute is <PlannedMinute at={heaviest} prefix={prefix} />.{" "}
           </>
         )}
         <output htmlFor="spread" aria-busy={isBusy}>

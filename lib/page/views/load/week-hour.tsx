@@ -1,5 +1,6 @@
-import { numberText, shortNumberText } from "../../data/amounts.ts";
+import { shortNumberText } from "../../data/amounts.ts";
 import { type HeatColour, heatLevel } from "../../data/load/heat.ts";
+import { runsText } from "../../data/load/planned-text.ts";
 import type { WeekHour } from "../../data/load/week-map.ts";
 import type { WeekCell } from "./use-week.ts";
 
@@ -39,6 +40,7 @@ export function HourCell({ cell, colours, isStop, onChoose, onFocus, onOpen }: H
       ) : (
         shortNumberText(cell.fires)
       )}
+      {cell.isBegun ? <span className="hidden">, the rest of this hour</span> : null}
     </td>
   );
 }
@@ -57,13 +59,16 @@ export const windowOf = ({ from, to }: WeekHour) => ({
 });
 
 /** `Sun, 29 Mar, 03:00: 1,204 runs`. */
-export function cellText({ day, hour, state, fires, isTwice }: WeekCell): string {
+export function cellText({ day, hour, state, fires, isTwice, isBegun, isExact }: WeekCell): string {
   const name = `${day.label}, ${String(hour).padStart(2, "0")}:00`;
   if (fires === null) return `${name}: ${absences[state]}`;
   const both = isTwice ? ", the sum of both: the clocks go back and the hour occurs twice" : "";
-  return `${name}: ${numberText(fires)} ${fires === 1 ? "run" : "runs"}${both}`;
+  const rest = isBegun ? " in the rest of this hour" : "";
+  return `${name}: ${runsText(fires, isExact)}${rest}${both}`;
 }
 
-function lookOf({ state, fires }: WeekCell, colours: readonly HeatColour[]): string {
+/** A begun hour has no colour: its number is not comparable with those of whole hours. */
+function lookOf({ state, fires, isBegun }: WeekCell, colours: readonly HeatColour[]): string {
+  if (isBegun) return "begun";
   return state === "ahead" ? `heat-${heatLevel(fires ?? 0, colours)}` : state;
 }

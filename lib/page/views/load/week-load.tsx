@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { numberText } from "../../data/amounts.ts";
 import { heatColours } from "../../data/load/heat.ts";
+import { runsText } from "../../data/load/planned-text.ts";
 import { useZone } from "../../hooks/use-zone.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -11,7 +11,7 @@ import { LoadHead } from "./load-head.tsx";
 import type { LoadSearch } from "./load-search.ts";
 import { useWeek, type WeekCell } from "./use-week.ts";
 import { WeekHeat } from "./week-heat.tsx";
-import { cellText, isAhead, windowOf } from "./week-hour.tsx";
+import { cellText, windowOf } from "./week-hour.tsx";
 
 const hourMs = 3_600_000;
 
@@ -27,10 +27,10 @@ export function WeekLoad({ search }: { search: LoadSearch }) {
     (most, cell) => ((cell.fires ?? 0) > (most?.fires ?? 0) ? cell : most),
     null,
   );
-  const begun = cells.find(isAhead)?.from ?? 0;
   // The hour that has begun, and one that occurs twice, are not comparable with the others.
-  const whole = cells.filter(({ from, to }) => from > begun && to - from === hourMs);
+  const whole = cells.filter(({ from, to }) => to - from === hourMs);
   const colours = heatColours(whole.flatMap(({ fires }) => fires ?? []));
+  const estimates = answers.filter(({ data }) => data?.exact === false).length;
   const total = cells.reduce((sum, { fires }) => sum + (fires ?? 0), 0);
   const shown = cells.find((cell) => cell.from === chosen?.from && cell.hour === chosen.hour) ?? busiest;
   return (
@@ -49,7 +49,10 @@ export function WeekLoad({ search }: { search: LoadSearch }) {
         isPending={false}
         retry={() => failed.forEach((answer) => void answer.refetch())}
       />
-      <Panel title="The coming week, hour by weekday" note={`${numberText(total)} runs; hours of ${zone}`}>
+      <Panel
+        title="The coming week, hour by weekday"
+        note={`${runsText(total, estimates === 0)}; hours of ${zone}`}
+      >
         <WeekHeat rows={rows} colours={colours} prefix={search.prefix} onChoose={setChosen} />
         {arrived + failed.length < answers.length ? (
           <p className="minute-note quiet" role="status" aria-busy="true">
@@ -69,11 +72,17 @@ export function WeekLoad({ search }: { search: LoadSearch }) {
           )}
         </p>
         <HeatLegend colours={colours} unit="runs an hour">
+          {cells.some(({ isBegun }) => isBegun) ? (
+            <span>
+              <i className="begun" aria-hidden="true" />
+              this hour, what is left of it
+            </span>
+          ) : null}
           {cells.some(({ isTwice, state }) => isTwice || state === "missing") ? (
             <span>△ the clocks change: the hour does not exist, or is the sum of two</span>
           ) : null}
         </HeatLegend>
-        <Estimated days={answers.filter(({ data }) => data?.exact === false).length} of={answers.length} />
+        <Estimated days={estimates} of={answers.length} />
       </Panel>
     </>
   );

@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { agendaOutcomes } from "../../../lib/client/agenda.ts";
+import {
+  countsText,
+  isOnlyCounted,
+  leftOutText,
+  outcomeText,
+} from "../../../lib/page/views/agenda/counts-text.ts";
+
+const asOf = "2026-03-02T10:00:00.000Z";
+const windows = {
+  past: { from: "2026-03-01T00:00:00Z", to: "2026-03-02T00:00:00Z" },
+  ahead: { from: "2026-03-03T00:00:00Z", to: "2026-03-04T00:00:00Z" },
+  both: { from: "2026-03-02T00:00:00Z", to: "2026-03-03T00:00:00Z" },
+};
+
+const counts = (occurrences: number, more = false) => ({ asOf, occurrences, schedules: 13, more, items: [] });
+
+describe("the count of an outcome", () => {
+  test("Runs that a calendar leaves out tomorrow are not told as past", () => {
+    const text = (window: keyof typeof windows, occurrences: number) =>
+      outcomeText(counts(occurrences), "skipped", windows[window]);
+    expect(text("ahead", 113)).toBe("113 runs of 13 schedules are left out by their calendars");
+    expect(text("past", 113)).toBe("113 runs of 13 schedules were skipped or missed");
+    expect(text("both", 113)).toBe("113 runs of 13 schedules are skipped or missed");
+    expect(text("ahead", 0)).toBe("no run is left out by its calendar");
+  });
+
+  test("The sentence about no run of an outcome has one negation", () => {
+    for (const outcome of agendaOutcomes)
+      for (const more of [true, false])
+        expect(outcomeText(counts(0, more), outcome, windows.ahead).match(/\b(no|not|none)\b/g)).toHaveLength(
+          1,
+        );
+    expect(outcomeText(counts(0, true), "not-planned-yet", windows.both)).toBe(
+      "of the runs that were looked at none waits to be planned",
+    );
+    expect(outcomeText(counts(0), "unrecorded", windows.past)).toBe("no run lacks a record");
+    expect(outcomeText(counts(2), "not-planned-yet", windows.both)).toBe(
+      "2 runs of 13 schedules are not planned yet",
+    );
+  });
+});
+
+describe("the headline of the agenda", () => {
+  const of = { asOf, occurrences: 1_129, leftOut: 125, cadences: 12, items: [], exact: true };
+
+  test("Runs that calendars leave out are not among its count", () => {
+    const unlisted = { chosen: undefined, listed: undefined };
+    expect(countsText(of, unlisted)).toBe("1,004 occurrences of 12 expressions, before holds");
+    expect(leftOutText(of)).toBe("125 are left out by calendars");
+    expect(leftOutText({ ...of, leftOut: 1, exact: false })).toBe("about 1 is left out by calendars");
+  });
+
+  test("The headline says that nothing is listed only if it counts some runs", () => {
+    const listed = { items: [], hasMore: false };
+    expect(isOnlyCounted(of, listed)).toBe(true);
+    expect(isOnlyCounted({ ...of, occurrences: 125 }, listed)).toBe(false);
+  });
+});
