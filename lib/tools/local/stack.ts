@@ -49,6 +49,8 @@ export interface StackParts {
   settings: LocalSettings;
   /** Opened by the caller; released with the stack, or when its start fails. */
   dataDir?: DataDir;
+  /** Called with the address of the API when it answers, before any tick or worker runs. */
+  answers?: (api: string) => Promise<void>;
   clock: Clock;
   log: Log;
 }
@@ -108,6 +110,7 @@ export async function startStack({ settings, clock, log, ...given }: StackParts)
     const http = await startHttp({ port: settings.ports.api, api: functions.api, page, clock, log });
     started.defer(() => http.close(httpGraceMs));
     keepText(dataDir.urlFile, http.url);
+    await given.answers?.(http.url);
     connectSources(functions, { sqs, queues, clock, log }, started);
     started.defer(tellExit(running));
     return {
