@@ -1,3 +1,4 @@
+import { fieldText, plainValue } from "./field-text.ts";
 import { type LogEvent, wording } from "./wording.ts";
 
 /**
@@ -41,9 +42,16 @@ function makeLog(emit: (level: LogLevel, event: string, fields: LogFields) => vo
  * records this invocation.
  */
 export function jsonLog(write: Write = toStdout, trace: () => string | undefined = sampledTrace): HandlerLog {
-  return makeLog((level, event, fields) =>
-    write(JSON.stringify({ level, event, trace: trace(), ...fields })),
-  );
+  return makeLog((level, event, fields) => write(jsonLine({ level, event, trace: trace(), ...fields })));
+}
+
+/** A value that JSON cannot hold, such as a circle, must not fail the handler that logs it. */
+function jsonLine(line: LogFields): string {
+  try {
+    return JSON.stringify(line);
+  } catch {
+    return JSON.stringify(plainValue(line));
+  }
 }
 
 /** Lambda sets the variable for each invocation, also for those that X-Ray does not record. */
@@ -86,9 +94,9 @@ function sentence(event: string, fields: LogFields): string {
   const used = new Set<string>();
   const text = (sentences.get(event) ?? event).replace(/\{(\w+)\}/g, (_, name: string) => {
     used.add(name);
-    return String(fields[name] ?? "–");
+    return fieldText(fields[name] ?? "–");
   });
   const rest = Object.entries(fields).filter(([name, value]) => !used.has(name) && value !== undefined);
   if (rest.length === 0) return text;
-  return `${text} (${rest.map(([name, value]) => `${name}=${value}`).join(" ")})`;
+  return `${text} (${rest.map(([name, value]) => `${name}=${fieldText(value)}`).join(" ")})`;
 }

@@ -4,6 +4,7 @@ import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { DataDirInUse, openDataDir } from "../../lib/tools/local/data-dir.ts";
+import { endOf } from "../local/local-stack.ts";
 import { until } from "../support/until.ts";
 import { type DevProcess, failedDev, startDev } from "./dev-process.ts";
 import { handlersFile, newProject, type Project, schedulesFile, wordsFile } from "./project.ts";
@@ -194,6 +195,23 @@ describe("carillon dev", { timeout: 120_000 }, () => {
     free.release();
   });
 
+  test("a handler that blocks the process, and one that exits it, are named with the keys of their jobs", async () => {
+    const own = project({ "carillon/handlers.ts": harmfulFile });
+    for (const [name, line] of [
+      ["blocks", /^The process has been blocked for 10 s while blocks \(job of blocks:1\) ran: /m],
+      ["exits", /^The process ends with code 3 while exits \(job of exits:1\) ran: /m],
+    ] as const) {
+      const dev = await startDev(own.folder, { args: ["--port=0"] });
+      const job = { key: `${name}:1`, target: { handler: name }, retry: { attempts: 1 } };
+      expect((await dev.request("POST", "/v1/jobs", job)).status).toBe(202);
+      await until(name, async () => line.test(dev.printed()) || undefined);
+      await endOf(dev.child, "SIGKILL");
+    }
+    // The next start goes on with the data, and stops the Postgres that was left behind.
+    const next = await startDev(own.folder, { args: ["--port=0"] });
+    expect((await next.end()).code).toBe(0);
+  });
+
   test("handlers that cannot be loaded end the start with the place of the fault, before any job runs without them", async () => {
     const own = project({ "handlers.js": "export const handlers = [;\n" });
     expect(await failedDev(own.folder, { args: ["--port=0"] })).toEqual({
@@ -218,5 +236,14 @@ describe("carillon dev", { timeout: 120_000 }, () => {
     expect(code).toBe(2);
   });
 });
+
+const harmfulFile = `
+import { defineJob } from "carillon/job";
+
+export const handlers = [
+  defineJob({ name: "blocks", run: async () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) }),
+  defineJob({ name: "exits", run: async () => process.exit(3) }),
+];
+`;
 
 const yaml = (url: string) => `when: every 1d\ntarget: { webhook: { url: "${url}" } }\n`;

@@ -66,6 +66,28 @@ test("A retry comes at the end of its backoff, and after the last attempt the jo
   expect(carillon.notices()).toMatchObject([{ detailType: "carillon.job.dead" }]);
 });
 
+test("A job has the state that the API says while it waits for its next attempt, while it runs, and after its end", async () => {
+  const slow = defineJob({ name: "slow", payload: z.null(), run: async () => {} });
+  await using carillon = await kit({ now, handlers: [slow] });
+  await carillon.put("slow", {
+    when: "at 2027-03-27T12:10:00Z",
+    target: { handler: "slow" },
+    timeout: "5m",
+    retry: { backoff: "fixed", base: "10m" },
+  });
+  carillon.failNext("slow");
+  carillon.handlerTakes("90s");
+  const seen = [];
+  for (const until of ["12:11:00", "12:20:30", "12:25:00"]) {
+    await carillon.advance(`2027-03-27T${until}Z`);
+    const own = carillon.jobs().map(({ key, state }) => `${key} ${state}`);
+    const { items } = await carillon.client.jobs.list({ upcoming: false }).page();
+    expect(own).toEqual(items.map(({ key, state }) => `${key} ${state}`));
+    seen.push(own);
+  }
+  expect(seen).toEqual([["slow retrying"], ["slow running"], ["slow succeeded"]]);
+});
+
 test("A handler that asks for rechecks gets them at their times, and its own writes stay", async () => {
   const order = defineJob({
     name: "order",

@@ -109,3 +109,31 @@ test("A handler that hangs is named, instead of a test that runs out of time wit
   await carillon.put("stuck", { when: "in 1m", target: { handler: "hangs" } });
   await expect(carillon.advance("1h")).rejects.toThrow("Still running after 4 s: the handler hangs.");
 });
+
+test("A count that is no whole number from 0 on is refused with the name of the fault", async () => {
+  await using carillon = await kit({ now });
+  expect(() => carillon.queueLoses(-1)).toThrow("queueLoses takes a whole number from 0 on, not -1.");
+  expect(() => carillon.queueDuplicates(0.5)).toThrow("queueDuplicates takes a whole number");
+  expect(() => carillon.workerDies(Number.NaN)).toThrow("workerDies takes a whole number");
+  expect(() => carillon.failNext("one", { times: -2 })).toThrow("failNext takes a whole number");
+});
+
+test("A failure of no attempts changes nothing", async () => {
+  await using carillon = await kit({ now });
+  await carillon.put("one", { when: "in 1m", target: { queue: "demo" } });
+  carillon.failNext("one", { times: 0 });
+  await carillon.advance("2m");
+  expect(carillon.runs("one")).toMatchObject([{ outcome: "succeeded" }]);
+});
+
+test("failNext of a key that no schedule has or had is refused when the clock advances", async () => {
+  await using carillon = await kit({ now });
+  carillon.failNext("nosuch");
+  await expect(carillon.advance("1m")).rejects.toThrow(
+    'failNext("nosuch") never has an effect: there is no schedule with this key, and there was none.',
+  );
+  await carillon.put("nosuch", { when: "in 1m", target: { queue: "demo" } });
+  await carillon.advance("1s");
+  await carillon.delete("nosuch");
+  await carillon.advance("3d");
+});

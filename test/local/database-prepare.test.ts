@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import { RunningHandlers } from "../../lib/tools/local/handlers/running-handlers.ts";
 import { httpEvent } from "../../lib/tools/local/lambda/http-event.ts";
 import { prepareGiven } from "../../lib/tools/local/local-database.ts";
 import { localFunctions } from "../../lib/tools/local/local-functions.ts";
@@ -35,6 +36,7 @@ async function askedOnce(env: Record<string, string>): Promise<Watched> {
     sqsUrl: nowhere,
     eventsUrl: nowhere,
     lambdaUrl: nowhere,
+    running: new RunningHandlers(),
     webhookAllow: undefined,
     webhookAdvice: undefined,
     functionLog: "text",

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { briefLog, jsonLog } from "../../lib/log/log.ts";
+import { briefLog, type HandlerLog, jsonLog, textLog } from "../../lib/log/log.ts";
 
 const variable = "_X_AMZN_TRACE_ID";
 const before = process.env[variable];
@@ -51,5 +51,49 @@ describe("a brief log", () => {
       `${time}  api        GET /v1/jobs failed: no database`,
       `${time}  log        order sent (order=7)`,
     ]);
+  });
+});
+
+describe("values that handlers log", () => {
+  /** The line of each log for a field whose type the log does not promise, as from JavaScript. */
+  function linesOf(value: unknown): { text: string; json: string } {
+    const lines: string[] = [];
+    const write = (line: string) => void lines.push(line);
+    const logs: HandlerLog[] = [textLog("worker", () => new Date(0), write), jsonLog(write, () => undefined)];
+    for (const log of logs) Reflect.apply(log.info, log, ["x", { o: value }]);
+    return { text: lines[0]?.split(" x ")[1] ?? "", json: lines[1] ?? "" };
+  }
+
+  test.each([
+    [{ a: 1, b: [1, { c: 2 }] }, '(o={"a":1,"b":[1,{"c":2}]})'],
+    [new Map([["k", new Set([1])]]), '(o={"k":[1]})'],
+    [new Date(0), "(o=1970-01-01T00:00:00.000Z)"],
+    [new Error("no"), "(o=Error: no)"],
+    [{ big: 7n, gone: undefined, not: Number.NaN }, '(o={"big":"7","not":"NaN"})'],
+    ["as it is", "(o=as it is)"],
+  ])("the text log writes %o as %s", (value, text) => {
+    expect(linesOf(value).text).toBe(text);
+  });
+
+  test("a circle is named in both logs, and fails neither", () => {
+    const circle: { own?: unknown } = {};
+    circle.own = [circle];
+    expect(linesOf(circle).text).toBe('(o={"own":["[circular]"]})');
+    expect(JSON.parse(linesOf(circle).json)).toMatchObject({ event: "x", o: { own: ["[circular]"] } });
+  });
+
+  test("a member that throws is said to be unreadable", () => {
+    const throws = {
+      get own() {
+        throw new Error("no");
+      },
+    };
+    expect(linesOf(throws).text).toBe("(o=a value that cannot be read)");
+    expect(JSON.parse(linesOf(throws).json)).toMatchObject({ o: "a value that cannot be read" });
+  });
+
+  test("a long object is cut in the text log", () => {
+    expect(linesOf({ long: "a".repeat(5_000) }).text).toMatch(/^\(o=\{"long":"a+…\)$/);
+    expect(linesOf({ long: "a".repeat(5_000) }).text.length).toBeLessThan(520);
   });
 });

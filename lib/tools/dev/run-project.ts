@@ -10,7 +10,7 @@ import { namesOf, watchHandlers } from "../local/handlers/watch-handlers.ts";
 import type { Stack } from "../local/stack.ts";
 import { banner } from "./banner.ts";
 import type { DevSettings } from "./dev-settings.ts";
-import { followJobs } from "./jobs/follow-jobs.ts";
+import { type JobFollower, jobFollower } from "./jobs/follow-jobs.ts";
 import { clockTime, jobLines, rememberedTargets } from "./jobs/job-lines.ts";
 import { targetText } from "./jobs/target-text.ts";
 import { inFolder, loadFault } from "./load-fault.ts";
@@ -32,14 +32,19 @@ export interface ProjectParts {
 /** Starts the stack with the project's handlers and schedules, and tells what happens. */
 export async function runProject(parts: ProjectParts): Promise<Stack> {
   const { settings, dataDir, folder, paint, print, clock, log, signal } = parts;
-  const startedAt = clock.now();
   const own = await loadOwn(parts);
   // Only now: the functions import the handlers.
   const { startStack } = await import("../local/stack.ts");
-  const stack = await startStack({ settings: settings.local, dataDir, clock, log });
+  const clientAt = (url: string) => new Carillon({ url, token: settings.local.token ?? "", retries: 1 });
+  let jobs: JobFollower | undefined;
+  const answers = async (api: string) => {
+    jobs = followerOf(parts, clientAt(api));
+    await jobs.begin();
+  };
+  const stack = await startStack({ settings: settings.local, dataDir, answers, clock, log });
   const say = (who: string, text: string, fails = false) =>
     print(`${clockTime(clock.now())}  ${paint(who.padEnd(9), fails ? "red" : "blue")}  ${text}`);
-  const client = new Carillon({ url: stack.urls.api, token: settings.local.token ?? "", retries: 1 });
+  const client = clientAt(stack.urls.api);
   if (own !== null) watchOwn(own.handlers, stack, { folder, say });
   const schedules = await keepSchedules(
     { found: settings.schedules, folder, say },
@@ -57,7 +62,7 @@ export async function runProject(parts: ProjectParts): Promise<Stack> {
     print(line);
   for (const fault of schedules.faults) say("schedules", fault, true);
   print("");
-  void tellJobs(parts, client, startedAt);
+  void jobs?.follow();
   return stack;
 }
 
@@ -91,11 +96,7 @@ function watchOwn(own: OwnHandlers, stack: Stack, { folder, say }: { folder: str
 /** The newest versions among which the fields of a removed schedule are looked for. */
 const versionsMax = 10;
 
-async function tellJobs(
-  { paint, print, clock, log, signal }: ProjectParts,
-  client: Carillon,
-  startedAt: Date,
-): Promise<void> {
+function followerOf({ paint, print, clock, log, signal }: ProjectParts, client: Carillon): JobFollower {
   const read = async (key: string): Promise<string> => {
     try {
       return targetText((await client.schedules.get(key, { signal })).target);
@@ -107,11 +108,10 @@ async function tellJobs(
     }
   };
   const lines = jobLines({ paint, now: clock.now, targetOf: rememberedTargets(read) });
-  await followJobs({
+  return jobFollower({
     client,
     clock,
     signal,
-    since: startedAt.getTime(),
     ended: async (jobs, isCut) => {
       for (const line of await lines(jobs, isCut)) print(line);
     },

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
@@ -19,15 +19,22 @@ export interface DataDir {
 /** Another process has locked the directory. */
 export class DataDirInUse extends Error {}
 
+/** The directory cannot be used at all; the message says what to do. */
+export class DataDirUnusable extends Error {}
+
 /**
  * Locks the directory for this process until it is released, or the process ends in any way.
  * `setBy`: the option or variable that names another directory.
  */
 export function openDataDir(directory: string, setBy = "CARILLON_DATA_DIR"): DataDir {
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new DataDirUnusable(
+      `The data directory ${directory} is a file. Name a directory with ${setBy}; one that does not exist is made.`,
+    );
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   } catch (cause) {
-    throw new Error(`The data directory ${directory} cannot be created: ${String(cause)}`, { cause });
+    throw unusable(`The data directory ${directory} cannot be made`, setBy, cause);
   }
   return {
     postgres: path.join(directory, "postgres"),
@@ -45,20 +52,37 @@ export function openDataDir(directory: string, setBy = "CARILLON_DATA_DIR"): Dat
  * process id it is never left behind.
  */
 function lock(directory: string, setBy: string): () => void {
-  const db = new DatabaseSync(path.join(directory, "lock"));
+  let db: DatabaseSync | undefined;
   try {
+    db = new DatabaseSync(path.join(directory, "lock"));
     db.exec("pragma busy_timeout = 0; begin exclusive");
+    const locked = db;
+    keepText(path.join(directory, processFile), String(process.pid));
+    return () => locked.close();
   } catch (cause) {
-    db.close();
-    if (!isBusy(cause))
-      throw new Error(`The data directory ${directory} cannot be used: ${String(cause)}`, { cause });
-    const remedy = `Stop it first, or set another directory with ${setBy}`;
+    db?.close();
+    if (!isBusy(cause)) throw unusable(`The data directory ${directory} cannot be used`, setBy, cause);
+    const remedy = `Stop it first${processIn(directory)}, or set another directory with ${setBy}`;
     throw new DataDirInUse(
       `Another Carillon is running on the data directory ${directory}${addressIn(directory)}. ${remedy}.`,
       { cause },
     );
   }
-  return () => db.close();
+}
+
+function unusable(sentence: string, setBy: string, cause: unknown): DataDirUnusable {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const remedy = `Let your user read and write it, or name another directory with ${setBy}`;
+  return new DataDirUnusable(`${sentence} (${why}). ${remedy}.`, { cause });
+}
+
+const processFile = "process";
+
+/** How to stop the running one where it has no terminal, such as after npm was killed. */
+function processIn(directory: string): string {
+  const file = path.join(directory, processFile);
+  const id = existsSync(file) ? readFileSync(file, "utf8").trim() : "";
+  return id === "" ? "" : `: Ctrl-C in its terminal, or kill ${id}`;
 }
 
 /** The address that the running one left; empty where it has not left one yet. */

@@ -2,6 +2,7 @@ import path from "node:path";
 import type { APIGatewayProxyEventV2, SQSEvent } from "aws-lambda";
 import { assemble as assembleApi } from "../../../functions/api.ts";
 import { assemble as assembleIngest } from "../../../functions/ingest.ts";
+import { type OwnHandlers, ownHandlers } from "../../../functions/own-handlers.ts";
 import { assemble as assemblePage } from "../../../functions/page.ts";
 import { assemble as assembleTick } from "../../../functions/tick.ts";
 import { assemble as assembleWebhook } from "../../../functions/webhook.ts";
@@ -19,6 +20,7 @@ import {
 } from "../../config/function-limits.ts";
 import type { Log } from "../../log/log.ts";
 import type { WebhookAnswer, WebhookRequest } from "../../webhook/webhook-request.ts";
+import type { RunningHandlers } from "./handlers/running-handlers.ts";
 import type { ScheduledEvent } from "./lambda/each-minute.ts";
 import { type LocalFunction, localFunction } from "./lambda/local-function.ts";
 import { functionsKeyId, localRegion } from "./local-account.ts";
@@ -102,6 +104,7 @@ export interface FunctionsParts extends Pick<LocalSettings, OfSettings> {
   sqsUrl: string;
   eventsUrl: string;
   lambdaUrl: string;
+  running: RunningHandlers;
   clock: Clock;
   log: Log;
 }
@@ -160,7 +163,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
     slowWorker: localFunction(
       {
         name: "slow",
-        assemble: assembleWorker,
+        assemble: (env) => assembleWorker(env, { own: countedHandlers(parts) }),
         env: {
           ...as("handler"),
           WEBHOOK_FUNCTION: webhookFunctionName,
@@ -187,6 +190,11 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
       parts,
     ),
   };
+}
+
+function countedHandlers({ running, log }: FunctionsParts): OwnHandlers {
+  const own = ownHandlers(log);
+  return { ...own, handlers: running.counted(own.handlers) };
 }
 
 /** The name by which the worker invokes it. */

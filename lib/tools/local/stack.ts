@@ -8,6 +8,9 @@ import { Closers } from "./closers.ts";
 import { type DataDir, keepText, keptToken, openDataDir } from "./data-dir.ts";
 import type { QueueMessage } from "./events/bus.ts";
 import { startEvents } from "./events/start-events.ts";
+import { RunningHandlers } from "./handlers/running-handlers.ts";
+import { tellExit } from "./handlers/tell-exit.ts";
+import { watchBlocked } from "./handlers/watch-blocked.ts";
 import type { LoopbackServer } from "./http-server.ts";
 import { eachMinute } from "./lambda/each-minute.ts";
 import { pollSeconds, startQueueSource } from "./lambda/queue-source.ts";
@@ -46,6 +49,8 @@ export interface StackParts {
   settings: LocalSettings;
   /** Opened by the caller; released with the stack, or when its start fails. */
   dataDir?: DataDir;
+  /** Called with the address of the API when it answers, before any tick or worker runs. */
+  answers?: (api: string) => Promise<void>;
   clock: Clock;
   log: Log;
 }
@@ -86,8 +91,11 @@ export async function startStack({ settings, clock, log, ...given }: StackParts)
 
     const lambda = await startOwnLambda({ settings, clock, log }, started);
 
+    const running = new RunningHandlers();
+    started.defer(watchBlocked(running));
     const functions = localFunctions({
       ...settings,
+      running,
       databases: database.urls,
       queueUrl: queues.queueUrl,
       sqsUrl: queues.url,
@@ -102,7 +110,9 @@ export async function startStack({ settings, clock, log, ...given }: StackParts)
     const http = await startHttp({ port: settings.ports.api, api: functions.api, page, clock, log });
     started.defer(() => http.close(httpGraceMs));
     keepText(dataDir.urlFile, http.url);
+    await given.answers?.(http.url);
     connectSources(functions, { sqs, queues, clock, log }, started);
+    started.defer(tellExit(running));
     return {
       urls: { api: http.url, sqs: queues.url, events: events.url },
       signIn: `${http.url}/#token=${token}`,

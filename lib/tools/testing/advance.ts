@@ -15,6 +15,8 @@ export class Course {
   /** The tick that comes next. */
   #tickAt: number;
   #tickedAt: number;
+  /** Ticks until this moment have run, or had nothing to do: work that is found later waits for the next one. */
+  #passedAt: number;
   /** No tick runs before this moment. */
   #missingUntil = 0;
 
@@ -31,6 +33,7 @@ export class Course {
     const now = world.clock.now().getTime();
     this.#tickAt = afterMinute(now);
     this.#tickedAt = now;
+    this.#passedAt = now;
   }
 
   /** Ticks are missing from now until then. */
@@ -49,11 +52,16 @@ export class Course {
       await this.#placeTick(end);
       const next = Math.min(this.#tickAt, clock.nextAlarm(), firstVisible(queue.messages));
       if (next > end) break;
+      // A worker that wakes may claim jobs, and the tick looks for the ends of leases.
+      if (next === clock.nextAlarm()) this.#world.isStirred = true;
       if (next > clock.now().getTime()) await clock.setNow(new Date(next));
       await activity.idle();
+      await this.#placeTick(end);
+      this.#passedAt = next;
       if (next >= this.#tickAt) await this.#tick(end);
     }
     if (clock.now().getTime() < end) await clock.setNow(new Date(end));
+    this.#passedAt = end;
   }
 
   async #tick(end: number): Promise<void> {
@@ -84,7 +92,7 @@ export class Course {
   async #placeTick(end: number): Promise<void> {
     if (!this.#world.isStirred) return;
     this.#world.isStirred = false;
-    this.#tickAt = Math.max(afterMinute(this.#tickedAt), endOfMinute(this.#missingUntil));
+    this.#tickAt = Math.max(afterMinute(this.#passedAt), endOfMinute(this.#missingUntil));
     if (!this.#mayLeap()) return;
     const { sql, tick: parts } = this.#world;
     const work = (await nextWorkAt(sql, parts.settings))?.getTime() ?? Number.POSITIVE_INFINITY;

@@ -30,7 +30,12 @@ export class Faults {
   #cuts = 0;
 
   failNext(failing: Failing): void {
-    this.#failing.push(failing);
+    if (failing.times > 0) this.#failing.push(failing);
+  }
+
+  /** The keys of schedules whose next attempts fail. */
+  failingKeys(): string[] {
+    return this.#failing.map(({ key }) => key);
   }
 
   /** Without a key, of all schedules that have no time of their own. */

@@ -1,5 +1,6 @@
 import type { Sql } from "../../db/connect.ts";
 import { type JobKind, jobId } from "../../job/job-id.ts";
+import { reasonOfJob, stateOfJob } from "../../job/read-job.ts";
 import type { TestJob } from "./shapes.ts";
 
 interface Row {
@@ -10,6 +11,8 @@ interface Row {
   occurrence: Date;
   dueAt: Date;
   state: TestJob["state"];
+  /** Whether its row may still change. */
+  isOpen: boolean;
   reason: string | null;
   attempts: number;
   version: number;
@@ -39,12 +42,14 @@ export class Ledger {
 
   async read(now: Date): Promise<void> {
     this.#recent = await this.#sql<Row[]>`
-      select s.id as "scheduleId", s.key, j.kind, j.n, j.occurrence, j.due_at as "dueAt", j.state, j.reason, j.attempt as attempts, j.version,
+      select s.id as "scheduleId", s.key, j.kind, j.n, j.occurrence, j.due_at as "dueAt",
+        ${stateOfJob(this.#sql)} as state, ${reasonOfJob(this.#sql)} as reason, j.state = 'waiting' as "isOpen", j.attempt as attempts, j.version,
         j.started_at as "startedAt", j.finished_at as "finishedAt", j.error
       from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
+      left join carillon.parcels p on p.id = j.parcel_id
       where j.occurrence >= ${this.#from}
       order by j.occurrence, s.key, j.kind, j.n`;
-    const open = this.#recent.find(({ state }) => state === "waiting")?.occurrence.getTime();
+    const open = this.#recent.find(({ isOpen }) => isOpen)?.occurrence.getTime();
     const from = Math.min(now.getTime() - openForMs, open ?? Number.POSITIVE_INFINITY);
     if (from <= this.#from.getTime()) return;
     this.#from = new Date(from);

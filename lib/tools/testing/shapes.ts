@@ -1,3 +1,5 @@
+import type { JobState } from "../../job/read-job.ts";
+
 /** A job of the ledger, with instants as ISO texts. */
 export interface TestJob {
   id: string;
@@ -7,7 +9,8 @@ export interface TestJob {
   occurrence: string;
   /** When it was to run: later than the occurrence with a spread or a slot. */
   dueAt: string;
-  state: "waiting" | "succeeded" | "skipped" | "dead" | "cancelled";
+  /** As the API says it: `running` while its handler takes time, `retrying` before its next attempt. */
+  state: JobState;
   /** Why it is skipped, dead or cancelled. */
   reason: string | null;
   /** The number of attempts so far. */

@@ -163,6 +163,7 @@ export class TestCarillon implements AsyncDisposable {
     const end = ms === null ? instantOf(to).getTime() : now + ms;
     if (end < now)
       throw new Error(`The clock is at ${this.now().toISOString()} and does not go back to ${String(to)}.`);
+    await this.#refuseUnknownKeys();
     await this.#course.to(end);
     await this.#ledger.read(this.now());
   }
@@ -195,7 +196,7 @@ export class TestCarillon implements AsyncDisposable {
       times = 1,
     }: { error?: string | undefined; times?: number | undefined } = {},
   ): void {
-    this.#faults.failNext({ key, error, times });
+    this.#faults.failNext({ key, error, times: countOf("failNext", times) });
   }
 
   /** How long handlers, webhooks and functions take, on the virtual clock: those of one schedule, or all. */
@@ -210,22 +211,36 @@ export class TestCarillon implements AsyncDisposable {
 
   /** The next messages between the tick and the workers arrive twice. */
   queueDuplicates(messages = 1): void {
-    this.#faults.nextMessages("twice", messages);
+    this.#faults.nextMessages("twice", countOf("queueDuplicates", messages));
   }
 
   /** The next messages between the tick and the workers are lost. */
   queueLoses(messages = 1): void {
-    this.#faults.nextMessages("lost", messages);
+    this.#faults.nextMessages("lost", countOf("queueLoses", messages));
   }
 
   /** The next workers die after their targets have received everything, before they can say so. */
   workerDies(times = 1): void {
-    this.#faults.killNext(times);
+    this.#faults.killNext(countOf("workerDies", times));
   }
 
   /** All connections to the database break while the next worker has delivered and not yet settled. */
   databaseRestarts(): void {
     this.#faults.cutNext();
+  }
+
+  /** A wrong key would make a test pass whose fault never comes. */
+  async #refuseUnknownKeys(): Promise<void> {
+    const wanted = this.#faults.failingKeys();
+    if (wanted.length === 0) return;
+    const rows = await this.#world.sql<{ key: string }[]>`
+      select key from carillon.schedules where key = any(${wanted})`;
+    const known = new Set([...rows, ...this.jobs()].map(({ key }) => key));
+    const unknown = wanted.find((key) => !known.has(key));
+    if (unknown !== undefined)
+      throw new Error(
+        `failNext(${JSON.stringify(unknown)}) never has an effect: there is no schedule with this key, and there was none. Make the schedule before the clock advances.`,
+      );
   }
 
   async stop(): Promise<void> {
@@ -242,6 +257,11 @@ function lengthOf(duration: string): number {
   const ms = durationMs(duration);
   if (ms === null) throw new Error(`"${duration}" is no duration; it takes texts such as 30s, 2h or 1d12h.`);
   return ms;
+}
+
+function countOf(fault: string, count: number): number {
+  if (Number.isSafeInteger(count) && count >= 0) return count;
+  throw new Error(`${fault} takes a whole number from 0 on, not ${count}.`);
 }
 
 /** All connections to this database but the one that asks. */

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import path from "node:path";
 import type { Check } from "../../../cli/doctor/check.ts";
-import { DataDirInUse, openDataDir } from "../../local/data-dir.ts";
+import { DataDirInUse, DataDirUnusable, openDataDir } from "../../local/data-dir.ts";
 import { clusterFiles } from "../../local/postgres/cluster.ts";
 import { runningServer } from "../../local/postgres/leftover.ts";
 
@@ -22,6 +22,7 @@ export function checkData(dataDir: string): Check & { isRunning: boolean } {
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     if (error instanceof DataDirInUse) return { name, state: "good", text: inUse(text), isRunning: true };
+    if (error instanceof DataDirUnusable) return { name, state: "wrong", text, isRunning: false };
     const remedy = "let your user write it, or name another directory in CARILLON_DATA_DIR";
     return { name, state: "wrong", text: `${text}: ${remedy}`, isRunning: false };
   }

@@ -6,8 +6,6 @@ export interface FollowParts {
   client: Carillon;
   clock: Clock;
   signal: AbortSignal;
-  /** Jobs that ended before are left out. */
-  since: number;
   /** Called with the jobs that ended since the last poll, or wait for another attempt. */
   ended(jobs: readonly JobSummary[], isCut: boolean): Promise<void>;
   failed(error: unknown): void;
@@ -24,47 +22,89 @@ const rememberedMax = 20_000;
 const openMax = 100;
 const lookedUpMax = 10;
 
+export interface JobFollower {
+  /** Remembers the jobs of now without telling them: called before any tick or worker runs. */
+  begin(): Promise<void>;
+  /** Tells what has happened since the last look. */
+  look(): Promise<void>;
+  /** Looks each second until the signal. */
+  follow(): Promise<void>;
+}
+
 /**
  * Follows the jobs through the API, as `carillon tail` does: only the ledger knows each end, with its
  * reason and error. Workers do not see jobs that are skipped or cancelled, and their log leaves out
  * errors. The events of jobs on the bus would be others than in a deployment.
+ *
+ * Times do not show what is new: an attempt whose worker died ended when its lease ended, which may
+ * be long before the start that finds it.
  */
-export async function followJobs(parts: FollowParts): Promise<void> {
-  const { clock, signal, since } = parts;
-  const fresh = seenOnce<JobSummary>(({ id, state, attempt }) => `${id} ${state} ${attempt}`, rememberedMax);
-  const open = new Map<string, JobSummary>();
-  while (!signal.aborted) {
+export function jobFollower(parts: FollowParts): JobFollower {
+  const { clock, signal } = parts;
+  const known: Known = {
+    fresh: seenOnce(({ id, state, attempt }) => `${id} ${state} ${attempt}`, rememberedMax),
+    open: new Map(),
+  };
+  const tried = async (act: () => Promise<void>) => {
     try {
-      const { found, isCut } = await newestJobs(parts, fresh, open);
-      const told = found.filter((job) => isTold(job) && changedAt(job) >= since);
-      if (told.length > 0) await parts.ended(told, isCut);
+      await act();
     } catch (error) {
       if (!signal.aborted) parts.failed(error);
     }
-    await clock.sleep(everyMs, signal);
-  }
+  };
+  const look = () =>
+    tried(async () => {
+      const { found, isCut } = await newestJobs(parts, known);
+      const told = found.filter(isTold);
+      if (told.length > 0) await parts.ended(told, isCut);
+    });
+  return {
+    begin: () => tried(() => rememberJobs(parts, known)),
+    look,
+    follow: async () => {
+      while (!signal.aborted) {
+        await look();
+        await clock.sleep(everyMs, signal);
+      }
+    },
+  };
 }
 
-const isTold = ({ state }: JobSummary) => state !== "waiting" && state !== "running";
+interface Known {
+  fresh: (jobs: readonly JobSummary[]) => JobSummary[];
+  /** Jobs that have not ended, by id. */
+  open: Map<string, JobSummary>;
+}
 
-/** A job that waits for its next attempt has just failed. */
-function changedAt({ state, finishedAt, startedAt, dueAt }: JobSummary): number {
-  return state === "retrying" ? Number.POSITIVE_INFINITY : Date.parse(finishedAt ?? startedAt ?? dueAt);
+const isOpen = (state: JobSummary["state"]) =>
+  state === "waiting" || state === "running" || state === "retrying";
+
+const isTold = ({ state }: JobSummary) => state === "retrying" || !isOpen(state);
+
+async function rememberJobs(parts: FollowParts, known: Known): Promise<void> {
+  await newestJobs(parts, known);
+  // A job whose worker died in its first attempt still waits, and may be due since long ago.
+  const { items } = await parts.client.jobs
+    .list({ state: "waiting", upcoming: false, limit: pageSize, signal: parts.signal })
+    .page();
+  // One that is held, or waits for its turn, has no worker.
+  for (const job of items) if (job.readyAt !== null) known.open.set(job.id, job);
 }
 
 async function newestJobs(
   { client, clock, signal }: FollowParts,
-  fresh: (jobs: readonly JobSummary[]) => JobSummary[],
-  open: Map<string, JobSummary>,
+  { fresh, open }: Known,
 ): Promise<{ found: JobSummary[]; isCut: boolean }> {
   const from = new Date(clock.now().getTime() - backMs);
   const found: JobSummary[] = [];
   const seen = new Set<string>();
   const take = (jobs: readonly JobSummary[]): number => {
     for (const job of jobs) seen.add(job.id);
-    for (const job of jobs) if (job.state === "running" || job.state === "retrying") open.set(job.id, job);
     const some = fresh(jobs);
-    found.push(...some);
+    found.push(...some, ...fresh(jobs.flatMap((job) => failedBefore(job, open.get(job.id)))));
+    for (const job of jobs)
+      if (open.has(job.id) ? isOpen(job.state) : job.state === "running" || job.state === "retrying")
+        open.set(job.id, job);
     return some.length;
   };
   const lists = [{ upcoming: false }, { state: "dead" }, { state: "retrying" }] as const;
@@ -83,9 +123,15 @@ async function newestJobs(
   }
   const missed = [...open.keys()].filter((id) => !seen.has(id)).slice(0, lookedUpMax);
   for (const id of missed) take(await jobNow(client, id, signal));
-  for (const { id, state } of found) if (state !== "running" && state !== "retrying") open.delete(id);
+  for (const { id, state } of found) if (!isOpen(state)) open.delete(id);
   for (const id of [...missed, ...open.keys()].slice(0, Math.max(0, open.size - openMax))) open.delete(id);
   return { found, isCut };
+}
+
+/** The attempt of a job that failed since it was seen, where its next attempt has begun already. */
+function failedBefore(job: JobSummary, before: JobSummary | undefined): JobSummary[] {
+  const isNew = job.state === "running" && before !== undefined && before.attempt < job.attempt;
+  return isNew ? [{ ...job, state: "retrying", readyAt: null }] : [];
 }
 
 async function jobNow(client: Carillon, id: string, signal: AbortSignal): Promise<JobSummary[]> {

@@ -49,9 +49,12 @@ function installedPackage(): string {
   try {
     return path.resolve(path.dirname(createRequire(import.meta.url).resolve(name)), "..");
   } catch (cause) {
-    throw new Error(`The package ${name} is not installed. Install with optional packages, or: ${advice}.`, {
-      cause,
-    });
+    throw new Error(
+      `The package ${name} is not installed. Install it with the optional packages (npm install --include=optional). ${advice}.`,
+      {
+        cause,
+      },
+    );
   }
 }
 
