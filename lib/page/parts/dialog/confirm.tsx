@@ -147,6 +147,8 @@ function Question<Preview>({
   };
   return (
     <form
+      // A field says itself what is wrong with it; the browser would only refuse to go on.
+      noValidate
       // Enter in a field does what the button does.
       onSubmit={(event) => {
         event.preventDefault();

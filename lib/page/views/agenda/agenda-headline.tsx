@@ -5,7 +5,7 @@ import { agendaSchedulesQuery } from "../../data/agenda-queries.ts";
 import { listRefreshMs } from "../../hooks/list-refresh.ts";
 import { useRefreshMs } from "../../hooks/live.tsx";
 import { useSession } from "../../hooks/session-context.ts";
-import { countsText, type Listed, leftOutText, outcomeText } from "./counts-text.ts";
+import { countsText, type Listed, leftOutText, outcomeText, withListed } from "./counts-text.ts";
 
 /** The runs of a window with one outcome, as the server counts them. */
 export function useOutcomeCounts(window: AgendaWindow, outcome: AgendaOutcome) {
@@ -31,12 +31,15 @@ interface AgendaHeadlineProps {
  */
 export function AgendaHeadline({ window, outcome, counts, listed, isOutdated }: AgendaHeadlineProps) {
   const found = useOutcomeCounts(window, outcome ?? "held");
-  const amount = found === undefined ? undefined : outcomeText(found, outcome ?? "held", window);
+  const amount =
+    found === undefined
+      ? undefined
+      : outcomeText(withListed(found, outcome, listed), outcome ?? "held", window);
   const className = isOutdated ? "quiet outdated" : "quiet";
   const isAwaited = counts === undefined || (outcome !== undefined && amount === undefined);
   return (
     <>
-      <p className={className}>
+      <p className={`${className} counts`}>
         {isOutdated ? <span className="hidden">of the window before: </span> : null}
         {isAwaited ? "…" : countsText(counts, { chosen: outcome === undefined ? undefined : amount, listed })}
         {isAwaited || counts.leftOut === 0 || outcome === "skipped" ? null : (

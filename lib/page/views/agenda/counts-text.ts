@@ -50,6 +50,21 @@ export function isOnlyCounted({ occurrences, leftOut }: AgendaCounts, listed: Li
   return occurrences > leftOut && listed !== undefined && listed.items.length === 0 && !listed.hasMore;
 }
 
+/**
+ * A count that ended early has not looked at all runs: the list of the same outcome may have more of them. Then
+ * the rows are the least that there is.
+ */
+export function withListed(
+  found: AgendaSchedules,
+  outcome: AgendaOutcome | undefined,
+  listed: Listed | undefined,
+): AgendaSchedules {
+  if (outcome === undefined || !found.more || listed === undefined) return found;
+  if (listed.items.length <= found.occurrences) return found;
+  const schedules = new Set(listed.items.map(({ key }) => key)).size;
+  return { ...found, occurrences: listed.items.length, schedules: Math.max(schedules, found.schedules) };
+}
+
 /** `58 runs of 13 schedules are held`: the server's count, which is of the whole window. */
 export function outcomeText(
   { asOf, occurrences, schedules, more }: AgendaSchedules,
