@@ -112,6 +112,67 @@ describe("carillon doctor", { timeout: 120_000 }, () => {
     });
   });
 
+  describe("each schedule is read as the stack reads it at its start", () => {
+    const handlers = `
+import { defineJob } from "carillon/job";
+import * as z from "zod";
+export const handlers = [defineJob({ name: "report", payload: z.strictObject({ days: z.int() }), run: async () => {} })];
+`;
+    const report = { when: "@daily", target: { handler: "report" }, payload: { days: 1 } };
+
+    test("all schedules that a start would refuse are named, each with its key and the path of each fault", async () => {
+      const entries = [
+        { key: "good", ...report },
+        { key: "past", ...report, when: "at 2020-01-01T00:00:00Z" },
+        { key: "cron", ...report, when: "0 25 * * *" },
+        { key: "days", ...report, payload: { days: "one" } },
+        { key: "renamed", ...report, target: { handler: "raport" }, timeout: "1y" },
+        { key: "same", ...report },
+        { key: "same", ...report },
+        { key: "moving", ...report, when: "in 3h" },
+        { key: "never", ...report, when: "0 0 30 2 *" },
+        { key: "hook", ...report, target: { webhook: { url: "http://127.0.0.1:4000/" } } },
+        { when: "@daily", target: { handler: "report" } },
+      ];
+      const files = { "handlers.ts": handlers, "schedules.ts": schedulesFile(...entries) };
+      const { wrong } = await examined(project(files).folder);
+      expect(wrong.map(({ name }) => name)).toEqual(["schedules"]);
+      const same = "schedules.ts [5], schedules.ts [6]";
+      expect(wrong[0]?.text.split("; schedules.ts ")).toEqual([
+        expect.stringMatching(/^schedules\.ts \[2\] \(cron\): when .*position/),
+        expect.stringMatching(/^\[3\] \(days\): payload\.days /),
+        expect.stringMatching(/^\[4\] \(renamed\): timeout /),
+        "[4] (renamed): target.handler is not the name of a handler; the handlers are report",
+        `[5] (same): its key occurs 2 times: ${same}`,
+        `[6] (same): its key occurs 2 times: ${same}`,
+        "[7] (moving): when is relative to now, so each start would move it: write `at …`",
+        expect.stringMatching(/^\[8\] \(never\): when /),
+        expect.stringMatching(/^\[9\] \(hook\): target\.webhook\.url .*--webhooks/),
+        expect.stringMatching(/^\[10\]: key is required/),
+      ]);
+    });
+
+    test("without a module of handlers, a schedule that names one is refused", async () => {
+      const files = { "schedules.ts": schedulesFile({ key: "daily", ...report }) };
+      const { wrong } = await examined(project(files).folder);
+      expect(wrong).toMatchObject([
+        {
+          name: "schedules",
+          text: "schedules.ts [0] (daily): target.handler is not the name of a handler; there is no handler here",
+        },
+      ]);
+    });
+
+    test("where the handlers cannot be loaded, that is the only fault of a schedule that names one", async () => {
+      const files = {
+        "handlers.ts": "export const handlers = 1;\n",
+        "schedules.ts": schedulesFile({ key: "daily", ...report }),
+      };
+      const { wrong } = await examined(project(files).folder);
+      expect(wrong.map(({ name }) => name)).toEqual(["handlers"]);
+    });
+  });
+
   test("a token that the API refuses is a fault, and the API is not", async () => {
     const { wrong, of } = await examined(project({}).folder, { CARILLON_TOKEN: "another" });
     expect(wrong.map(({ name }) => name)).toEqual(["token"]);
