@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { checkApi } from "../../lib/cli/doctor/check-api.ts";
+import { checkApi, clockCheck } from "../../lib/cli/doctor/check-api.ts";
 import { exitCodes } from "../../lib/cli/exit-codes.ts";
 import { Carillon } from "../../lib/client/main.ts";
 import { openDataDir } from "../../lib/tools/local/data-dir.ts";
@@ -84,6 +84,29 @@ describe("carillon doctor", { timeout: 120_000 }, () => {
       state: "wrong",
       text: expect.stringMatching(/^this machine is 60\.0 s ahead of the database/),
     });
+  });
+
+  test("two clocks that agree are named with the largest difference that the measurement allows", () => {
+    const asOf = Date.parse("2026-12-01T09:00:00.000Z");
+    expect(clockCheck(asOf, { before: asOf - 4, after: asOf + 36 })).toEqual({
+      name: "clock",
+      state: "good",
+      text: "this machine and the database differ by at most 36 ms",
+    });
+  });
+
+  test("a package that the local stack misses is named, and not the place in Node's code", async () => {
+    const { folder, write } = project({});
+    write("node_modules/carillon-dev/dev.js", 'await import("not-there");\n');
+    const { wrong } = await examined(folder);
+    expect(wrong).toMatchObject([
+      {
+        name: "dev",
+        text: expect.stringMatching(
+          /^carillon-dev cannot check this project: Cannot find package 'not-there' /,
+        ),
+      },
+    ]);
   });
 
   test("a broken project has a line for each fault, which says what to do, and exits with 1", async () => {
@@ -196,7 +219,10 @@ export const handlers = [defineJob({ name: "report", payload: z.strictObject({ d
     const dataDir = openDataDir(path.join(folder, ".carillon"));
     onTestFinished(() => dataDir.release());
     const { of } = await examined(folder);
-    expect(of("data")?.text).toMatch(/^Another Carillon is running on .*, at http:\/\/127\.0\.0\.1:1$/);
+    expect(of("data")).toMatchObject({
+      state: "good",
+      text: expect.stringMatching(/\.carillon is in use by the local stack at http:\/\/127\.0\.0\.1:1$/),
+    });
     expect(of("ports")?.state).toBe("none");
   });
 

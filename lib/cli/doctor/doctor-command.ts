@@ -59,11 +59,17 @@ async function local({ given, programs }: DoctorCall): Promise<Check[]> {
   const { code, out, err } = await programs.read(found.program, ["checks", ...args]);
   const checks = checksIn(out);
   if (code === 0) return checks;
-  const [said = "it printed nothing"] = err.split("\n").filter((line) => line.trim() !== "");
   return [
     ...checks,
-    { name: "dev", state: "wrong", text: `carillon-dev cannot check this project: ${said}` },
+    { name: "dev", state: "wrong", text: `carillon-dev cannot check this project: ${saidIn(err)}` },
   ];
+}
+
+/** Node prints an error that ends a program below the place in the code; other programs begin with it. */
+function saidIn(err: string): string {
+  const lines = err.split("\n").filter((line) => line.trim() !== "");
+  const ofError = lines.find((line) => /^\w*Error\b[^:]*: /.test(line));
+  return ofError?.replace(/^Error\b[^:]*: /, "") ?? lines[0] ?? "it printed nothing";
 }
 
 async function api(call: Call): Promise<Check[]> {

@@ -17,7 +17,15 @@ export interface DataDir {
 }
 
 /** Another process has locked the directory. */
-export class DataDirInUse extends Error {}
+export class DataDirInUse extends Error {
+  /** The address of its API; null where it has not left one yet. */
+  readonly url: string | null;
+
+  constructor(message: string, url: string | null, options: ErrorOptions) {
+    super(message, options);
+    this.url = url;
+  }
+}
 
 /**
  * Locks the directory for this process until it is released, or the process ends in any way.
@@ -53,18 +61,19 @@ function lock(directory: string, setBy: string): () => void {
     if (!isBusy(cause))
       throw new Error(`The data directory ${directory} cannot be used: ${String(cause)}`, { cause });
     const remedy = `Stop it first, or set another directory with ${setBy}`;
+    const url = addressIn(directory);
     throw new DataDirInUse(
-      `Another Carillon is running on the data directory ${directory}${addressIn(directory)}. ${remedy}.`,
+      `Another Carillon is running on the data directory ${directory}${url === null ? "" : `, at ${url}`}. ${remedy}.`,
+      url,
       { cause },
     );
   }
   return () => db.close();
 }
 
-/** The address that the running one left; empty where it has not left one yet. */
-function addressIn(directory: string): string {
+function addressIn(directory: string): string | null {
   const file = path.join(directory, "url");
-  return existsSync(file) ? `, at ${readFileSync(file, "utf8").trim()}` : "";
+  return existsSync(file) ? readFileSync(file, "utf8").trim() : null;
 }
 
 const sqliteBusy = 5;
