@@ -5,11 +5,11 @@
 export const bundleBudgets: Readonly<Record<string, number>> = {
   Api: 1_180_000,
   Archive: 540_000,
-  FastWorker: 811_000,
+  FastWorker: 813_000,
   Ingest: 655_000,
   Migration: 420_000,
   Page: 20_000,
-  SlowWorker: 811_000,
+  SlowWorker: 813_000,
   StackSchedules: 385_000,
   Tick: 800_000,
   WebhookSender: 130_000,
