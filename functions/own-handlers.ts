@@ -1,10 +1,11 @@
 import type { JobHandler } from "../lib/job/define-job.ts";
+import { withoutSameNames } from "../lib/job/same-names.ts";
 import { errorText } from "../lib/log/error-text.ts";
 import type { Log } from "../lib/log/log.ts";
 
 export interface OwnHandlers {
   handlers: readonly JobHandler[];
-  /** Set if the module of the handlers threw: there are none then. */
+  /** Set if the module of the handlers threw, so that there are none, or if handlers share a name. */
   handlersFault: Error | undefined;
 }
 
@@ -18,7 +19,12 @@ const imported = await import("#handlers").then(
 );
 
 export function ownHandlers(log: Log): OwnHandlers {
-  if ("module" in imported) return { handlers: imported.module.handlers, handlersFault: undefined };
+  if ("module" in imported) {
+    const own = withoutSameNames(imported.module.handlers);
+    if (own.handlersFault !== undefined)
+      log.error("handlers.same-name", { error: errorText(own.handlersFault) });
+    return own;
+  }
   const { error } = imported;
   log.error("handlers.not-loaded", { error: errorText(error) });
   return { handlers: [], handlersFault: new Error(`The handlers could not be loaded: ${errorText(error)}`) };

@@ -12,6 +12,7 @@ import { checkDatabaseSettings } from "./database/database-settings.ts";
 import { Migration } from "./database/migration.ts";
 import { Archive } from "./functions/archive.ts";
 import { FunctionCode } from "./functions/function-code.ts";
+import { warnOfMissingWays } from "./functions/handler-ways.ts";
 import { Handlers } from "./functions/handlers.ts";
 import { hasPage, Page } from "./functions/page.ts";
 import { StackSchedules } from "./functions/stack-schedules.ts";
@@ -173,6 +174,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
     this.ownHandlers = code.hasHandlers
       ? new Handlers({ runs: slowWorker.fn, imports, connections: () => this.connections })
       : undefined;
+    if (code.hasHandlers) warnOfMissingWays(slowWorker.fn, network.missingGateways);
     this.makeStackSchedules = () => {
       const after = [migration, network, database];
       const made = new StackSchedules(this, "StackSchedules", { api, code, logRetention, after });

@@ -41,6 +41,28 @@ describe("the pages", () => {
   });
 });
 
+const readmes = [
+  ...readdirSync(path.join(root, "infra", "tools", "package", "readme")).map(
+    (file) => `infra/tools/package/readme/${file}`,
+  ),
+  "lib/tools/create/project/README.md",
+];
+
+test.each(readmes)(
+  "%s, which is read outside of the repository, links by its address to what exists",
+  (readme) => {
+    const { homepage }: { homepage: string } = JSON.parse(read("package.json"));
+    const inside = `${homepage.replace(/#.*/, "")}/blob/main/`;
+    for (const [, target = ""] of read(readme).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (target === homepage) continue;
+      expect(target).toMatch(new RegExp(`^${inside}`));
+      const [file = "", anchor] = target.slice(inside.length).split("#");
+      const linked = read(file);
+      if (anchor !== undefined) expect(anchorsOf(linked), target).toContain(anchor);
+    }
+  },
+);
+
 test("docs/settings.md has every setting as the code defines it; if not, run npm run settings", () => {
   expect(read("docs/settings.md")).toBe(settingsPage());
 });

@@ -14,7 +14,7 @@ import {
 import { AnyPrincipal } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
 import { type ArchivePlace, archiveStatement } from "../functions/archive-place.ts";
-import { type InterfaceName, interfaceNames } from "../settings/network.ts";
+import { type GatewayName, gatewayNames, type InterfaceName, interfaceNames } from "../settings/network.ts";
 import { acknowledge } from "../watch/acknowledge.ts";
 import { chosenEndpoints, type EndpointsWanted, gateways, interfaces } from "./endpoints.ts";
 
@@ -93,6 +93,8 @@ export class Place {
 export class Network extends Construct {
   /** Undefined: functions run outside of any VPC. */
   readonly place: Place | undefined;
+  /** The gateways that functions lack for a way to their service. */
+  readonly missingGateways: readonly GatewayName[] = [];
 
   constructor(scope: Construct, id: string, props: NetworkProps) {
     super(scope, id);
@@ -116,6 +118,8 @@ export class Network extends Construct {
     this.place = place;
 
     const chosen = chosenEndpoints({ ...props, ownNetwork: brought === undefined });
+    if (brought === undefined)
+      this.missingGateways = gatewayNames.filter((name) => !chosen.gateways.includes(name));
     for (const name of chosen.gateways)
       vpc.addGatewayEndpoint(gateways[name].id, { service: gateways[name].service });
     if (brought === undefined && props.archive !== undefined && !chosen.gateways.includes("s3"))

@@ -50,7 +50,7 @@ export class Schedule extends Construct {
 function checked(schedule: Schedule, key: string, body: Readonly<Record<string, unknown>>): string[] {
   const known = { key: "unknown", ...Object(knownParts({ key, ...body })) };
   const { key: knownKey, ...fields }: { key: string } = known;
-  const { faults, warnings } = checkSchedule(knownKey, fields);
+  const { faults, warnings } = checkSchedule(knownKey, fields, Date.now());
   if (faults.length === 0) return warnings;
   const lines = faults.map(({ path, message }) => `${path === "" ? "" : `${path}: `}${message}`);
   throw new Error([`${schedule.node.path}: this schedule cannot be used:`, ...lines].join("\n  "));

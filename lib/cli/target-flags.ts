@@ -4,7 +4,7 @@ import { UsageFault } from "./fault.ts";
 
 /** The target of a job: one of five kinds, with the options of that kind. */
 export const targetOptions = {
-  handler: { value: "name", about: "Target: code in functions/jobs/" },
+  handler: { value: "name", about: "Target: a handler, code of this project" },
   queue: { value: "queue", about: "Target: an SQS queue, by name, URL or ARN" },
   event: { value: "bus", about: "Target: an event bus, such as `default`" },
   webhook: { value: "url", about: "Target: an HTTPS request" },

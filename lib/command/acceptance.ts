@@ -95,6 +95,9 @@ function refuseUnknownHandler(known: readonly string[], fault: Error | undefined
   if (typeof handler !== "string" || known.includes(handler)) return;
   if (fault !== undefined) throw fault;
   throw new Refusal("impossible", "The target does not exist here.", [
-    { path: "target.handler", message: `is not the name of a handler; the handlers are ${known.join(", ")}` },
+    { path: "target.handler", message: `is not the name of a handler; ${namesText(known)}` },
   ]);
 }
+
+const namesText = (known: readonly string[]): string =>
+  known.length === 0 ? "there is no handler here" : `the handlers are ${known.join(", ")}`;

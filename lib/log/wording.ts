@@ -22,6 +22,7 @@ export const wording = {
   "handler.order-unshipped": "order {order} has not been shipped since {since}",
   "handlers.not-loaded":
     "the module of the handlers threw when it was imported; commands and jobs that need a handler fail: {error}",
+  "handlers.same-name": "commands and jobs that need one of these handlers fail: {error}",
   "inbox.applied": "{applied} commands of the SQL inbox were applied, {refused} were refused",
   "ingest.done":
     "{commands} commands in {messages} messages: {applied} applied, {passedOver} skipped, {refused} refused, {early} too early; {stay} messages stay on the queue",

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { checkApi } from "../../lib/cli/doctor/check-api.ts";
+import { checkApi, clockCheck } from "../../lib/cli/doctor/check-api.ts";
 import { exitCodes } from "../../lib/cli/exit-codes.ts";
 import { Carillon } from "../../lib/client/main.ts";
 import { openDataDir } from "../../lib/tools/local/data-dir.ts";
@@ -86,6 +86,29 @@ describe("carillon doctor", { timeout: 120_000 }, () => {
     });
   });
 
+  test("two clocks that agree are named with the largest difference that the measurement allows", () => {
+    const asOf = Date.parse("2026-12-01T09:00:00.000Z");
+    expect(clockCheck(asOf, { before: asOf - 4, after: asOf + 36 })).toEqual({
+      name: "clock",
+      state: "good",
+      text: "this machine and the database differ by at most 36 ms",
+    });
+  });
+
+  test("a package that the local stack misses is named, and not the place in Node's code", async () => {
+    const { folder, write } = project({});
+    write("node_modules/carillon-dev/dev.js", 'await import("not-there");\n');
+    const { wrong } = await examined(folder);
+    expect(wrong).toMatchObject([
+      {
+        name: "dev",
+        text: expect.stringMatching(
+          /^carillon-dev cannot check this project: Cannot find package 'not-there' /,
+        ),
+      },
+    ]);
+  });
+
   test("a broken project has a line for each fault, which says what to do, and exits with 1", async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -112,6 +135,67 @@ describe("carillon doctor", { timeout: 120_000 }, () => {
     });
   });
 
+  describe("each schedule is read as the stack reads it at its start", () => {
+    const handlers = `
+import { defineJob } from "carillon/job";
+import * as z from "zod";
+export const handlers = [defineJob({ name: "report", payload: z.strictObject({ days: z.int() }), run: async () => {} })];
+`;
+    const report = { when: "@daily", target: { handler: "report" }, payload: { days: 1 } };
+
+    test("all schedules that a start would refuse are named, each with its key and the path of each fault", async () => {
+      const entries = [
+        { key: "good", ...report },
+        { key: "past", ...report, when: "at 2020-01-01T00:00:00Z" },
+        { key: "cron", ...report, when: "0 25 * * *" },
+        { key: "days", ...report, payload: { days: "one" } },
+        { key: "renamed", ...report, target: { handler: "raport" }, timeout: "1y" },
+        { key: "same", ...report },
+        { key: "same", ...report },
+        { key: "moving", ...report, when: "in 3h" },
+        { key: "never", ...report, when: "0 0 30 2 *" },
+        { key: "hook", ...report, target: { webhook: { url: "http://127.0.0.1:4000/" } } },
+        { when: "@daily", target: { handler: "report" } },
+      ];
+      const files = { "handlers.ts": handlers, "schedules.ts": schedulesFile(...entries) };
+      const { wrong } = await examined(project(files).folder);
+      expect(wrong.map(({ name }) => name)).toEqual(["schedules"]);
+      const same = "schedules.ts [5], schedules.ts [6]";
+      expect(wrong[0]?.text.split("; schedules.ts ")).toEqual([
+        expect.stringMatching(/^schedules\.ts \[2\] \(cron\): when .*position/),
+        expect.stringMatching(/^\[3\] \(days\): payload\.days /),
+        expect.stringMatching(/^\[4\] \(renamed\): timeout /),
+        "[4] (renamed): target.handler is not the name of a handler; the handlers are report",
+        `[5] (same): its key occurs 2 times: ${same}`,
+        `[6] (same): its key occurs 2 times: ${same}`,
+        "[7] (moving): when is relative to now, so each start would move it: write `at …`",
+        expect.stringMatching(/^\[8\] \(never\): when /),
+        expect.stringMatching(/^\[9\] \(hook\): target\.webhook\.url .*--webhooks/),
+        expect.stringMatching(/^\[10\]: key is required/),
+      ]);
+    });
+
+    test("without a module of handlers, a schedule that names one is refused", async () => {
+      const files = { "schedules.ts": schedulesFile({ key: "daily", ...report }) };
+      const { wrong } = await examined(project(files).folder);
+      expect(wrong).toMatchObject([
+        {
+          name: "schedules",
+          text: "schedules.ts [0] (daily): target.handler is not the name of a handler; there is no handler here",
+        },
+      ]);
+    });
+
+    test("where the handlers cannot be loaded, that is the only fault of a schedule that names one", async () => {
+      const files = {
+        "handlers.ts": "export const handlers = 1;\n",
+        "schedules.ts": schedulesFile({ key: "daily", ...report }),
+      };
+      const { wrong } = await examined(project(files).folder);
+      expect(wrong.map(({ name }) => name)).toEqual(["handlers"]);
+    });
+  });
+
   test("a token that the API refuses is a fault, and the API is not", async () => {
     const { wrong, of } = await examined(project({}).folder, { CARILLON_TOKEN: "another" });
     expect(wrong.map(({ name }) => name)).toEqual(["token"]);
@@ -135,7 +219,10 @@ describe("carillon doctor", { timeout: 120_000 }, () => {
     const dataDir = openDataDir(path.join(folder, ".carillon"));
     onTestFinished(() => dataDir.release());
     const { of } = await examined(folder);
-    expect(of("data")?.text).toMatch(/^Another Carillon is running on .*, at http:\/\/127\.0\.0\.1:1$/);
+    expect(of("data")).toMatchObject({
+      state: "good",
+      text: expect.stringMatching(/\.carillon is in use by the local stack at http:\/\/127\.0\.0\.1:1$/),
+    });
     expect(of("ports")?.state).toBe("none");
   });
 

@@ -1,10 +1,10 @@
 import path from "node:path";
 import { App, CfnParameter, Stack } from "aws-cdk-lib";
-import { Template } from "aws-cdk-lib/assertions";
+import { Annotations, Match, Template } from "aws-cdk-lib/assertions";
 import { AttributeType, Table } from "aws-cdk-lib/aws-dynamodb";
-import { Port, SecurityGroup } from "aws-cdk-lib/aws-ec2";
+import { type IVpc, Port, SecurityGroup, Vpc } from "aws-cdk-lib/aws-ec2";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { Carillon, type CarillonProps } from "../../infra/carillon.ts";
 import { ownBeginnings, ownVariables } from "../../infra/functions/variables.ts";
@@ -14,10 +14,12 @@ import { variants } from "./variants.ts";
 
 const importing = ["Api", "FastWorker", "Ingest", "SlowWorker", "Tick"];
 
-function setup(props: CarillonProps = {}) {
+const setup = (props: CarillonProps = {}) => setupIn(() => props);
+
+function setupIn(propsIn: (stack: Stack) => CarillonProps) {
   const stack = new Stack(new App({ context: { "aws:cdk:bundling-stacks": [] } }), "Theirs");
   const handlersEntry = path.join(import.meta.dirname, "own-handlers.ts");
-  return { stack, carillon: new Carillon(stack, "Carillon", { handlersEntry, ...props }) };
+  return { stack, carillon: new Carillon(stack, "Carillon", { handlersEntry, ...propsIn(stack) }) };
 }
 
 const functionsOf = (stack: Stack, prefix = "Carillon") => {
@@ -49,6 +51,43 @@ test("Rights that an app grants its handlers go to the slow worker alone, which 
   carillon.handlers.addToRolePolicy(new PolicyStatement({ actions: ["ses:SendEmail"], resources: ["*"] }));
   expect(allowed(stack, "dynamodb:PutItem")).toEqual(["SlowWorker"]);
   expect(allowed(stack, "ses:SendEmail")).toEqual(["SlowWorker"]);
+});
+
+describe("rights of handlers in a service that their network does not reach", () => {
+  const warned = (props: CarillonProps, action: string) => {
+    const { stack, carillon } = setup(props);
+    carillon.handlers.addToRolePolicy(new PolicyStatement({ actions: [action], resources: ["*"] }));
+    return Annotations.fromStack(stack)
+      .findWarning("*", Match.stringLikeRegexp("carillon:endpoint"))
+      .map(({ entry }) => String(entry.data));
+  };
+  const others = ["sqs", "events", "lambda", "secretsmanager"] as const;
+
+  test.each([
+    ["dynamodb:GetItem", {}, ["dynamodb"]],
+    ["dynamodb:GetItem", { endpoints: [...others, "s3"] }, ["dynamodb"]],
+    ["s3:GetObject", {}, ["s3"]],
+    ["s3:GetObject", { archiveBucket: "old-jobs" }, ["s3"]],
+    ["s3:GetObject", { endpoints: [...others, "s3"] }, []],
+    ["dynamodb:GetItem", { endpoints: [...others, "dynamodb"] }, []],
+    ["ses:SendEmail", { archiveBucket: "old-jobs" }, []],
+  ] satisfies [string, CarillonProps, string[]][])(
+    "with the right %s and %j, the synthesis warns of the endpoints %j",
+    (action, props, names) => {
+      const found = warned(props, action);
+      expect(found).toHaveLength(names.length);
+      for (const [index, name] of names.entries())
+        expect(found[index]).toContain(`Add "${name}" to \`endpoints\``);
+    },
+  );
+
+  test("in a VPC of the app, whose routes are not known, nothing is warned of", () => {
+    const { stack, carillon } = setupIn((own) => ({ vpc: new Vpc(own, "Own") as IVpc }));
+    carillon.handlers.addToRolePolicy(new PolicyStatement({ actions: ["s3:GetObject"], resources: ["*"] }));
+    expect(
+      Annotations.fromStack(stack).findWarning("*", Match.stringLikeRegexp("carillon:endpoint")),
+    ).toEqual([]);
+  });
 });
 
 test("A variable of the handlers is set in every function that imports their module, and in no other", () => {

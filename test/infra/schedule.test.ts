@@ -109,14 +109,29 @@ test("an error begins at the app's own line", () => {
   }
 });
 
-test("a time that is past is no fault at synth, because the schedule may have been made before", () => {
-  expect(() => made({ when: "at 2020-01-01T09:00" })).not.toThrow();
+const warnings = () =>
+  Annotations.fromStack(stack)
+    .findWarning("*", Match.anyValue())
+    .map(({ entry }) => String(entry.data));
+
+test("a time that is past is a warning at synth and no fault, because the schedule may have been made before", () => {
+  made({ when: "at 2020-01-01T09:00" });
+  made({ key: "years", when: "cron(0 9 ? * 2 2020)" }, "Years");
+  const refused = "A deployment refuses a new schedule with it.";
+  expect(warnings()).toEqual([
+    expect.stringContaining(`2020-01-01T08:00:00Z is in the past. ${refused}`),
+    expect.stringContaining(`All of its years are in the past. ${refused}`),
+  ]);
+});
+
+test.each([30, 60 * 366])("a time that comes in %i days is no fault at synth", (days) => {
+  made({ when: `at ${new Date(Date.now() + days * 86_400_000).toISOString()}` });
+  expect(warnings()).toEqual(days > 366 ? [expect.stringContaining("over a year away")] : []);
 });
 
 test("a surprise in the times is a warning at synth", () => {
   made({ when: "0 9 31 * *" });
-  const warnings = Annotations.fromStack(stack).findWarning("*", Match.anyValue());
-  expect(warnings.map(({ entry }) => String(entry.data))).toEqual([expect.stringMatching(/carillon:when/)]);
+  expect(warnings()).toEqual([expect.stringMatching(/carillon:when/)]);
 });
 
 test("tokens may stand in any field, and the rest is checked as usual", () => {

@@ -98,7 +98,7 @@ describe("docs/start.md, from an empty folder, with tarballs instead of a regist
     await printed("npx carillon jobs first", "succeeded");
 
     writeFileSync(at("carillon", "handlers.ts"), ownHandlers);
-    const [put = "", look = ""] = (remind ?? "").trim().split("\n");
+    const [put = "", , look = ""] = (remind ?? "").trim().split("\n");
     await until("the changed handlers are loaded", async () => {
       try {
         return run(put) !== "";

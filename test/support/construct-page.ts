@@ -10,6 +10,8 @@ import { Carillon } from "carillon-cdk";
 const carillon = new Carillon(this, "Carillon", {
   highlyAvailable: true,
   handlersEntry: "jobs/handlers.ts",
+  // With "dynamodb" beside the default: without it, handlers in Carillon's own network reach no table.
+  endpoints: ["sqs", "events", "lambda", "secretsmanager", "dynamodb"],
   alarmTopic: topic,
   targetQueues: [mails],
 });

@@ -1,4 +1,3 @@
-import { parseWhen } from "../../cadence/when/parse-when.ts";
 import {
   isDenied,
   isInvalid,
@@ -13,11 +12,11 @@ import {
   hasHiddenParts,
   understood,
 } from "../../put-preview/field-changes.ts";
-import type { ScheduleBody as WholeBody } from "../../schedule/shape/schedule-body.ts";
 import { isOwnerTag } from "../../stack/owner-tags.ts";
 import type { Call } from "../command.ts";
 import type { Found } from "../formats/found.ts";
 import { sideBySide } from "./apply-side-by-side.ts";
+import { keysTwice, momentOf, twiceText, withTag } from "./read-found.ts";
 
 /** `over`: the schedule has no run left, so it is not created. */
 export type Change = "create" | "change" | "keep" | "remove" | "over" | "impossible";
@@ -58,15 +57,13 @@ export async function planChanges(
   found: readonly Found[],
   params: PlanParams = {},
 ): Promise<Planned[]> {
-  const times = new Map<string, string[]>();
-  for (const { key, from } of found) if (key !== null) times.set(key, [...(times.get(key) ?? []), from]);
+  const twice = keysTwice(found);
   return sideBySide(
     call,
     found,
     async (each) => {
-      const places = times.get(each.key ?? "") ?? [];
-      if (places.length > 1)
-        return impossible(each, [`its key occurs ${places.length} times: ${places.join(", ")}`]);
+      const places = each.key === null ? undefined : twice.get(each.key);
+      if (places !== undefined) return impossible(each, [twiceText(places)]);
       return planOne(call, each, params);
     },
     (done) => {
@@ -161,25 +158,4 @@ async function savedAs({ client, signal }: PlanCall, key: string): Promise<Sched
     if (isDenied(error) && error.status === 403) return "denied";
     throw error;
   }
-}
-
-function withTag(body: Found["body"], tag: string): Found["body"] {
-  const { tags = [] } = body;
-  // A value that is not a list stays as it is, so that its fault is reported.
-  return { ...body, tags: Array.isArray(tags) ? [...tags, tag] : tags };
-}
-
-function momentOf(
-  { when, timezone, startsAt, endsAt, dst }: WholeBody,
-  key: string,
-  now: number,
-): { isOver: boolean; isRelative: boolean } {
-  const context = { timezone, now, key, dst, startsAt: startsAt === null ? null : Date.parse(startsAt) };
-  const parsed = parseWhen(when, context);
-  return {
-    isOver:
-      (!parsed.ok && parsed.kind === "past" && typeof when === "string") ||
-      (endsAt !== null && Date.parse(endsAt) <= now),
-    isRelative: parsed.ok && parsed.relative,
-  };
 }

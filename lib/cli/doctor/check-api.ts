@@ -52,14 +52,19 @@ async function checkClock({ client, signal, now }: ApiCall): Promise<Check> {
   const before = now();
   const asOf = await orDenied(async () => (await client.problems({ signal })).asOf);
   if (asOf === null) return { name: "clock", state: "none", text: "this token may not read the API's time" };
-  const off = Date.parse(asOf) - (before + now()) / 2;
+  return clockCheck(Date.parse(asOf), { before, after: now() });
+}
+
+/** Compares an instant of the database with this machine's clock before and after its request. */
+export function clockCheck(asOf: number, { before, after }: { before: number; after: number }): Check {
   // The answer was made at some moment of the request.
-  const within = (now() - before) / 2 + clockOffMs;
-  if (Math.abs(off) <= within)
+  const half = (after - before) / 2;
+  const off = asOf - (before + half);
+  if (Math.abs(off) <= half + clockOffMs)
     return {
       name: "clock",
       state: "good",
-      text: `this machine and the database agree to ${measuredText(within)}`,
+      text: `this machine and the database differ by at most ${measuredText(Math.ceil(Math.abs(off) + half))}`,
     };
   const side = off > 0 ? "behind" : "ahead of";
   return {

@@ -19,7 +19,7 @@ export const doctorCommand: Command = command({
   summary: "Say what is wrong with this environment",
   usage: "",
   about:
-    "A line for each part: ✓ is well, ✗ is wrong and says what to do, – does not apply here. It looks at this machine, the packages of this project, its handlers and schedules, and the API; with --url at a deployment. Docker is not needed. The exit code is 1 if something is wrong.",
+    "A line for each part: ✓ is well, ✗ is wrong and says what to do, – does not apply here. It looks at this machine, the packages of this project, its handlers, its schedules as `dev` reads them at its start (only a running API knows calendars), and the API; with --url at a deployment. Docker is not needed. The exit code is 1 if something is wrong.",
   words: { min: 0, max: 0 },
   options,
   examples: ["carillon doctor", "carillon doctor --handlers jobs/handlers.ts --json"],
@@ -59,11 +59,17 @@ async function local({ given, programs }: DoctorCall): Promise<Check[]> {
   const { code, out, err } = await programs.read(found.program, ["checks", ...args]);
   const checks = checksIn(out);
   if (code === 0) return checks;
-  const [said = "it printed nothing"] = err.split("\n").filter((line) => line.trim() !== "");
   return [
     ...checks,
-    { name: "dev", state: "wrong", text: `carillon-dev cannot check this project: ${said}` },
+    { name: "dev", state: "wrong", text: `carillon-dev cannot check this project: ${saidIn(err)}` },
   ];
+}
+
+/** Node prints an error that ends a program below the place in the code; other programs begin with it. */
+function saidIn(err: string): string {
+  const lines = err.split("\n").filter((line) => line.trim() !== "");
+  const ofError = lines.find((line) => /^\w*Error\b[^:]*: /.test(line));
+  return ofError?.replace(/^Error\b[^:]*: /, "") ?? lines[0] ?? "it printed nothing";
 }
 
 async function api(call: Call): Promise<Check[]> {

@@ -17,7 +17,15 @@ export interface DataDir {
 }
 
 /** Another process has locked the directory. */
-export class DataDirInUse extends Error {}
+export class DataDirInUse extends Error {
+  /** The address of its API; null where it has not left one yet. */
+  readonly url: string | null;
+
+  constructor(message: string, url: string | null, options: ErrorOptions) {
+    super(message, options);
+    this.url = url;
+  }
+}
 
 /** The directory cannot be used at all; the message says what to do. */
 export class DataDirUnusable extends Error {}
@@ -63,8 +71,10 @@ function lock(directory: string, setBy: string): () => void {
     db?.close();
     if (!isBusy(cause)) throw unusable(`The data directory ${directory} cannot be used`, setBy, cause);
     const remedy = `Stop it first${processIn(directory)}, or set another directory with ${setBy}`;
+    const url = addressIn(directory);
     throw new DataDirInUse(
-      `Another Carillon is running on the data directory ${directory}${addressIn(directory)}. ${remedy}.`,
+      `Another Carillon is running on the data directory ${directory}${url === null ? "" : `, at ${url}`}. ${remedy}.`,
+      url,
       { cause },
     );
   }
@@ -85,10 +95,9 @@ function processIn(directory: string): string {
   return id === "" ? "" : `: Ctrl-C in its terminal, or kill ${id}`;
 }
 
-/** The address that the running one left; empty where it has not left one yet. */
-function addressIn(directory: string): string {
+function addressIn(directory: string): string | null {
   const file = path.join(directory, "url");
-  return existsSync(file) ? `, at ${readFileSync(file, "utf8").trim()}` : "";
+  return existsSync(file) ? readFileSync(file, "utf8").trim() : null;
 }
 
 const sqliteBusy = 5;

@@ -20,16 +20,16 @@ export function checkData(dataDir: string): Check & { isRunning: boolean } {
         : `${dataDir}: the Postgres of an earlier run (process ${leftover}) still runs; the next start stops it`;
     return { name, state: "good", text, isRunning: false };
   } catch (error) {
+    if (error instanceof DataDirInUse) {
+      const at = error.url === null ? "" : ` at ${error.url}`;
+      return { name, state: "good", text: `${dataDir} is in use by the local stack${at}`, isRunning: true };
+    }
     const text = error instanceof Error ? error.message : String(error);
-    if (error instanceof DataDirInUse) return { name, state: "good", text: inUse(text), isRunning: true };
     if (error instanceof DataDirUnusable) return { name, state: "wrong", text, isRunning: false };
     const remedy = "let your user write it, or name another directory in CARILLON_DATA_DIR";
     return { name, state: "wrong", text: `${text}: ${remedy}`, isRunning: false };
   }
 }
-
-/** The sentence about the running one, without what to do before a second start. */
-const inUse = (text: string) => text.split(". ", 1)[0] ?? text;
 
 function existingAbove(folder: string): string {
   return existsSync(folder) ? folder : existingAbove(path.dirname(folder));

@@ -4,9 +4,10 @@ import { type Check, checkMark } from "../../../cli/doctor/check.ts";
 import { type Clock, systemClock } from "../../../clock.ts";
 import { type DevSettings, devSettings } from "../dev-settings.ts";
 import { checkData } from "./check-data.ts";
+import { checkHandlers } from "./check-handlers.ts";
 import { checkPorts } from "./check-ports.ts";
 import { checkPostgres } from "./check-postgres.ts";
-import { checkHandlers, checkSchedules } from "./check-project.ts";
+import { checkSchedules } from "./check-schedules.ts";
 
 /**
  * `carillon-dev checks`, which `carillon doctor` runs: prints a line of JSON for each check. A
@@ -32,11 +33,13 @@ async function allChecks(
     ];
   }
   const { isRunning, ...data } = checkData(settings.local.dataDir);
+  const handlers = await checkHandlers(settings.handlers, folder);
+  const parts = { folder, now: clock.now(), local: settings.local, handlers: handlers.loaded };
   return [
     checkPostgres(settings.local),
     data,
     await checkPorts(settings, { isRunning, clock }),
-    await checkHandlers(settings.handlers, folder),
-    await checkSchedules(settings.schedules, folder),
+    handlers.check,
+    await checkSchedules(settings.schedules, parts),
   ];
 }

@@ -11,7 +11,7 @@ import type { Carillon } from "../../../client/main.ts";
 import type { Clock } from "../../../clock.ts";
 
 /** The schedules that `carillon dev` has made; others in the same data are left alone. */
-const tag = "apply:dev";
+export const devTag = "apply:dev";
 const remedy = "delete it, or choose another key";
 
 export interface ApplyParts {
@@ -50,11 +50,11 @@ export async function applySchedules(
     now,
     pause: (ms) => clock.sleep(ms, signal),
   };
-  const planned = await planChanges(call, found, { mark: { tag, adopt: false, remedy } });
+  const planned = await planChanges(call, found, { mark: { tag: devTag, adopt: false, remedy } });
   const faults = planned.flatMap(faultsOf);
   if (faults.length > 0) return { line: "nothing was changed", faults };
   const keys = new Set(planned.map(({ key }) => key));
-  for await (const { key, version } of client.schedules.list({ tag, limit: 100, signal }))
+  for await (const { key, version } of client.schedules.list({ tag: devTag, limit: 100, signal }))
     if (!keys.has(key)) planned.push(removal(key, version));
   try {
     await sendPlan(call, planned, { atomic: false });
