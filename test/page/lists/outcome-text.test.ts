@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { agendaOutcomes } from "../../../lib/client/agenda.ts";
+import { type AgendaItem, type AgendaOutcome, agendaOutcomes } from "../../../lib/client/agenda.ts";
 import {
   countsText,
   isOnlyCounted,
   leftOutText,
   outcomeText,
+  withListed,
 } from "../../../lib/page/views/agenda/counts-text.ts";
 
 const asOf = "2026-03-02T10:00:00.000Z";
@@ -24,6 +25,19 @@ describe("the count of an outcome", () => {
     expect(text("past", 113)).toBe("113 runs of 13 schedules were skipped or missed");
     expect(text("both", 113)).toBe("113 runs of 13 schedules are skipped or missed");
     expect(text("ahead", 0)).toBe("no run is left out by its calendar");
+  });
+
+  test("A count that has not looked at all runs says at least what the list of the same outcome shows", () => {
+    const item = (key: string) => ({ key }) as AgendaItem;
+    const listed = { items: [item("a"), item("a"), item("b")], hasMore: true };
+    const text = (occurrences: number, more: boolean, outcome: AgendaOutcome | undefined = "skipped") => {
+      const found = { ...counts(occurrences, more), schedules: occurrences };
+      return outcomeText(withListed(found, outcome, listed), "skipped", windows.past);
+    };
+    expect(text(0, true)).toBe("at least 3 runs of at least 2 schedules were skipped or missed");
+    expect(text(0, false)).toBe("no run was skipped or missed");
+    expect(text(9, true)).toBe("at least 9 runs of at least 9 schedules were skipped or missed");
+    expect(text(0, true, undefined)).toBe("of the runs that were looked at none was skipped or missed");
   });
 
   test("The sentence about no run of an outcome has one negation", () => {
