@@ -31,6 +31,7 @@ const forbidden: Forbidden[] = [
       "test/cli/own-cli.ts": "another process gets the offset of the test's clock",
       "test/mcp/own-agent.ts": "another process gets the offset of the test's clock",
       "test/ingest/watches.test.ts": "a local stack in a process of its own has no other clock",
+      "test/infra/schedule.test.ts": "a synthesis reads times from the machine's clock, as a user's does",
       "test/functions/migrate.test.ts": "the handler in a process of its own has no other clock",
     },
   },
@@ -52,6 +53,8 @@ const forbidden: Forbidden[] = [
       "test/race/lane-race.ts": faultMoments,
       "test/race/group-race.ts": faultMoments,
       "test/job-control/backlog-race.test.ts": faultMoments,
+      "test/local/handlers/running-handlers.test.ts":
+        "its process lets the event loop turn, so that a thread learns of the debugger",
       "test/mutants/run.ts": "its limit ends a mutant that hangs; the gate runs no mutants",
       "test/gate/gate.test.ts": "the tests that it writes cause an error after their end",
       "test/db/long-migrations.test.ts": "its statement is still running when its connection is killed",

@@ -3,14 +3,14 @@
  * present size. A bundle that exceeds its budget has gained a dependency.
  */
 export const bundleBudgets: Readonly<Record<string, number>> = {
-  Api: 1_180_000,
+  Api: 1_190_000,
   Archive: 540_000,
   FastWorker: 818_000,
-  Ingest: 655_000,
+  Ingest: 660_000,
   Migration: 420_000,
-  Page: 20_000,
+  Page: 22_000,
   SlowWorker: 818_000,
   StackSchedules: 385_000,
-  Tick: 800_000,
+  Tick: 806_000,
   WebhookSender: 130_000,
 };
