@@ -9,7 +9,7 @@ import { Progress, type ProgressProps } from "./progress.tsx";
 import "../../look/dialog.css";
 
 export interface Acting<Preview> {
-  /** What the reader saw and confirmed. */
+  /** The preview that the reader confirmed. */
   seen: Preview;
   reason: string;
   progress(so: ProgressProps): void;
