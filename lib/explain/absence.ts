@@ -131,7 +131,7 @@ function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict |
   const by = `held by ${holdersText(heldBy)} since ${isoInstant(span.since)}`;
   const { catchUp } = version.body;
   if (isUncleared(facts) && span.until === facts.heldUntil) {
-    const sentence = `Was due while the schedule was ${by}. The hold is over since ${isoInstant(span.until ?? facts.now)}: at the next tick, ${madeUpText(catchUp)}.`;
+    const sentence = `Has not run: it was due while the schedule was ${by}. The hold is over since ${isoInstant(span.until ?? facts.now)}: at the next tick, ${madeUpText(catchUp)}.`;
     return { outcome: "held", sentence, heldBy };
   }
   const isCurrent = facts.heldSince !== null && due > facts.heldSince;
@@ -141,8 +141,8 @@ function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict |
     return { outcome: "skipped", reason: "paused", sentence: `Did not run: the schedule was ${by}.`, heldBy };
   const end =
     span.until === null ? "when the last hold ends" : `when the hold ends at ${isoInstant(span.until)}`;
-  const verb = due > facts.now ? "Will be" : "Was";
-  const sentence = `${verb} due while the schedule is ${by}: ${end}, ${madeUpText(catchUp)}.`;
+  const was = due > facts.now ? "Will be" : "Has not run: it was";
+  const sentence = `${was} due while the schedule is ${by}: ${end}, ${madeUpText(catchUp)}.`;
   return { outcome: "held", sentence, heldBy };
 }
 

@@ -94,7 +94,7 @@ export function firedVerdict({ beside, at }: Facts): Verdict | null {
     .join("");
   return {
     outcome: "fired",
-    sentence: `Is no occurrence: at ${isoInstant(at)} a ${job.kind} job was made outside the cadence; it is ${stateText(job)}.${more}`,
+    sentence: `Is no occurrence: at ${isoInstant(at)} a ${job.kind} job was made outside the cadence; ${job.state === "succeeded" ? "it has" : "it is"} ${stateText(job)}.${more}`,
   };
 }
 

@@ -38,7 +38,7 @@ test("a handler logs events of its own choice, each on its own line", async () =
   ]);
 });
 
-test("values that JSON cannot hold are logged as text, and fail no job", async () => {
+test("a circle is logged up to itself, other values that JSON cannot hold as text, and neither fails a job", async () => {
   const circle: Record<string, unknown> = {};
   circle["self"] = circle;
   const unreadable = Object.defineProperty({}, "x", {
@@ -55,7 +55,7 @@ test("values that JSON cannot hold are logged as text, and fail no job", async (
   }, asJson);
   const named = { job: jobId, key: "k" };
   expect(lines.map((line): unknown => JSON.parse(line))).toEqual([
-    { level: "info", event: "odd", ...named, count: "7", circle: "[object Object]" },
+    { level: "info", event: "odd", ...named, count: "7", circle: { self: "[circular]" } },
     { level: "info", event: "unreadable", ...named },
     { level: "error", event: "after", ...named, n: 1 },
   ]);

@@ -4,7 +4,7 @@ import type { Outcome } from "../../client/time.ts";
 const words: Readonly<Record<string, string>> = {
   late: "could only have started after its deadline",
   overlap: "an earlier run was not over yet",
-  missed: "could be planned only long after it was due, and is not made up",
+  missed: "no tick planned it in time, and it is not made up",
   paused: "was held when it was due, and is not made up",
   calendar: "its calendar leaves out the day",
   deleted: "its schedule was deleted before",

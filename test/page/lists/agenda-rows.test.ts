@@ -27,7 +27,7 @@ describe.runIf(chromium !== undefined)("the rows of the agenda (need Chromium)",
     const { page } = tab;
     await tab.open(`${window}&outcome=skipped`);
     const row = page.locator("tr[data-row]").filter({ hasText: "missed" }).first();
-    await row.getByText("could be planned only long after it was due, and is not made up").waitFor();
+    await row.getByText("no tick planned it in time, and it is not made up").waitFor();
     expect(await page.getByLabel("Outcome").locator("option:checked").innerText()).toBe("skipped or missed");
     await page.getByText(/runs? of \d+ schedules? (is|are) skipped or missed ·/).waitFor();
     expect([...(await textFaults(page)), ...(await axeFaults(page)), ...tab.faults]).toEqual([]);

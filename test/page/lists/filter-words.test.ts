@@ -4,6 +4,7 @@ import { faultText, filterText } from "../../../lib/page/data/text/filter-words.
 test.each([
   [{ path: "lateBy", message: "takes a duration" }, "“Late by at least” takes a duration"],
   [{ path: "filter.to", message: "must lie after `from`" }, "“To” must lie after “From”"],
+  [{ path: "until", message: "must be in the future" }, "“Ends” must be in the future"],
   [{ path: "name", message: "may not hold `/`" }, "name may not hold `/`"],
 ])("A fault names the field of the page, where it has one: %j", (fault, text) => {
   expect(faultText(fault)).toBe(text);

@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { typedInstant, writtenInstant } from "../../../lib/page/views/schedule/typed-instant.ts";
+import {
+  occurrenceMeant,
+  typedInstant,
+  writtenInstant,
+} from "../../../lib/page/views/schedule/typed-instant.ts";
 
 const now = Date.parse("2026-11-27T23:30:00Z");
 
@@ -29,6 +33,23 @@ test.each([
   "2026-13-01 09:00",
 ])("%j is no instant", (text) => {
   expect(typedInstant(text, { zone: "Europe/Berlin", now })).toBeNull();
+});
+
+const nearest = (at: string | null) => ({
+  before: null,
+  after: at === null ? null : { at, wall: "", note: null },
+});
+
+test.each([
+  ["03:20", "2026-11-29T03:20:35.890Z", "2026-11-29T03:20:35.890Z"],
+  ["2026-11-29 03:20", "2026-11-29T03:20:35.890Z", "2026-11-29T03:20:35.890Z"],
+  ["03:20", "2026-11-29T03:21:00.000Z", undefined],
+  ["03:20:00", "2026-11-29T03:20:35.890Z", undefined],
+  ["03:20", null, undefined],
+])("%j before an occurrence at %s means the occurrence %s", (text, after, meant) => {
+  const asked = { occurrence: false, at: "2026-11-29T03:20:00.000Z", nearest: nearest(after) };
+  expect(occurrenceMeant(text, asked)).toBe(meant);
+  expect(occurrenceMeant(text, { ...asked, occurrence: true })).toBeUndefined();
 });
 
 test.each([

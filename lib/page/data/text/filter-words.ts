@@ -20,10 +20,16 @@ export const filterLabels = {
 
 const labels: ReadonlyMap<string, string> = new Map(Object.entries(filterLabels));
 
+/** Also the fields of dialogs. */
+const faultLabels: ReadonlyMap<string, string> = new Map([...labels, ["until", "Ends"]]);
+
 /** A fault of the API, in which parameters have the labels of their fields. */
 export function faultText({ path, message }: { path: string; message: string }): string {
-  const label = labels.get(path.replace(/^filter\./, ""));
-  const words = message.replaceAll(/`(\w+)`/g, (whole, name: string) => quoted(labels.get(name)) ?? whole);
+  const label = faultLabels.get(path.replace(/^filter\./, ""));
+  const words = message.replaceAll(
+    /`(\w+)`/g,
+    (whole, name: string) => quoted(faultLabels.get(name)) ?? whole,
+  );
   return `${quoted(label) ?? path} ${words}`;
 }
 

@@ -19,7 +19,7 @@ export function windowsAhead(now: number, zone: string): WindowAhead[] {
   return [
     windowOf("Coming hour", hour, hour + hourMs),
     windowOf("Tomorrow", midnightOf(dateAfter(today, 1), zone), midnightOf(dateAfter(today, 2), zone)),
-    windowOf("Next Monday 09:00", work, work + hourMs),
+    windowOf("Next Monday 09:00–10:00", work, work + hourMs),
   ];
 }
 

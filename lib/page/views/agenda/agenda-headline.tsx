@@ -38,8 +38,8 @@ export function AgendaHeadline({ window, outcome, counts, listed, isOutdated }: 
   const className = isOutdated ? "quiet outdated" : "quiet";
   const isAwaited = counts === undefined || (outcome !== undefined && amount === undefined);
   return (
-    <>
-      <p className={`${className} counts`}>
+    <div className="counts">
+      <p className={className}>
         {isOutdated ? <span className="hidden">of the window before: </span> : null}
         {isAwaited ? "…" : countsText(counts, { chosen: outcome === undefined ? undefined : amount, listed })}
         {isAwaited || counts.leftOut === 0 || outcome === "skipped" ? null : (
@@ -66,6 +66,6 @@ export function AgendaHeadline({ window, outcome, counts, listed, isOutdated }: 
           </Link>
         </p>
       )}
-    </>
+    </div>
   );
 }

@@ -1,3 +1,4 @@
+import type { Explanation } from "../../../client/time.ts";
 import { instantOfWall } from "../../data/time/wall-input.ts";
 import { clockText, dateText } from "../../data/time/zone.ts";
 
@@ -18,6 +19,20 @@ export function typedInstant(text: string, { zone, now }: { zone: string; now: n
   if (minute === undefined || !isDate(date)) return null;
   const at = instantOfWall(`${date}T${minute.padStart(5, "0")}`, zone);
   return at === null ? null : isoOf(at + Math.round(Number(second) * secondMs));
+}
+
+/**
+ * The occurrence that a time without seconds means, as lists show it: the first one of its minute, where the
+ * minute itself is none. Undefined where another answer is none closer.
+ */
+export function occurrenceMeant(
+  text: string,
+  { occurrence, at, nearest: { after } }: Pick<Explanation, "occurrence" | "at" | "nearest">,
+): string | undefined {
+  const [, , , second] = wall.exec(text.trim()) ?? [];
+  const isMinute = wall.test(text.trim()) && second === undefined;
+  if (!isMinute || occurrence || after === null) return undefined;
+  return Date.parse(after.at) - Date.parse(at) < minuteMs ? after.at : undefined;
 }
 
 /**

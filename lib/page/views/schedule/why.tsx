@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { explainQuery, jobQuery } from "../../data/one-schedule-queries.ts";
@@ -13,7 +13,7 @@ import { Explained } from "../../parts/explained.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Stages } from "../../parts/stages.tsx";
-import { typedInstant, writtenInstant } from "./typed-instant.ts";
+import { occurrenceMeant, typedInstant, writtenInstant } from "./typed-instant.ts";
 
 interface WhyProps {
   name: string;
@@ -45,11 +45,16 @@ export function Why({ name, at, isAsked }: WhyProps) {
     setTyped(writtenInstant(at, zone));
     setUnread(false);
   }, [at, zone]);
-  const ask = (event: FormEvent) => {
+  const queryClient = useQueryClient();
+  const ask = async (event: FormEvent) => {
     event.preventDefault();
     const instant = typedInstant(typed, { zone, now });
     setUnread(instant === null);
-    if (instant !== null) void navigate({ search: (before) => ({ ...before, why: instant }) });
+    if (instant === null) return;
+    // Without an answer the view asks again, and says why there is none.
+    const found = await queryClient.fetchQuery(explainQuery(carillon, name, instant)).catch(() => undefined);
+    const meant = found === undefined ? undefined : occurrenceMeant(typed, found);
+    void navigate({ search: (before) => ({ ...before, why: meant ?? instant }) });
   };
   // The answer for another time, beneath the fault of a typed one, would be taken for the answer to it.
   const asked = isUnread ? undefined : at;
@@ -64,7 +69,7 @@ export function Why({ name, at, isAsked }: WhyProps) {
   return (
     <Panel title="Why?" note={data === undefined ? undefined : `${writtenInstant(data.at, zone)} ${zone}`}>
       <div ref={answer} className="why">
-        <form onSubmit={ask}>
+        <form onSubmit={(event) => void ask(event)}>
           <label className="hidden" htmlFor="why-at">
             The instant to explain
           </label>
