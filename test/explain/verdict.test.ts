@@ -468,7 +468,7 @@ describe("a schedule that is set aside", () => {
     });
     const manual = job({ kind: "manual", occurrence: at("10:11:00"), state: "succeeded" });
     expect(tell({ ...off, beside: [manual] }).sentence).toBe(
-      `${why} The instant is no occurrence: at 2026-03-02T10:11:00Z a manual job was made outside the cadence; it is succeeded.`,
+      `${why} The instant is no occurrence: at 2026-03-02T10:11:00Z a manual job was made outside the cadence; it has succeeded.`,
     );
     const later = version({}, { startsAt: at("10:30:00").toISOString() });
     expect(tell({ aside: [entry("plan")], versions: [later] }).sentence).toBe(
