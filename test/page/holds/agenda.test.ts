@@ -173,7 +173,7 @@ describe.runIf(chromium !== undefined)("the agenda by outcome (needs Chromium)",
     await page.getByLabel("Key begins with").fill("kept:");
     await counted;
     await page.getByText("Loading …").waitFor();
-    expect(await page.locator(".title > p").first().innerText()).toBe("…");
+    expect(await page.locator(".title > .counts > p").first().innerText()).toBe("…");
     loaded.resolve();
     await page.getByText("1 occurrence of 1 expression, before holds", { exact: true }).waitFor();
     await tab.close();
