@@ -61,7 +61,7 @@ async function openTab(browser: Browser, own: OwnPage, { width, theme, token }: 
   await page.clock.install({ time: own.world.clock.now() });
   const faults: string[] = [];
   page.on("console", (message) => {
-    if (message.type() === "error") faults.push(message.text());
+    if (message.type() === "error") faults.push(`${message.text()} ${message.location().url}`);
   });
   page.on("pageerror", (error) => faults.push(error.message));
   return {
