@@ -90,17 +90,18 @@ export function firedVerdict({ beside, at }: Facts): Verdict | null {
   // Backfills and rechecks of the instant have sentences of their own.
   const more = others
     .filter(({ kind }) => kind === "manual")
-    .map((other) => ` Another manual job is ${stateText(other)}.`)
+    .map((other) => ` Another manual job ${stateText(other)}.`)
     .join("");
   return {
     outcome: "fired",
-    sentence: `Is no occurrence: at ${isoInstant(at)} a ${job.kind} job was made outside the cadence; ${job.state === "succeeded" ? "it has" : "it is"} ${stateText(job)}.${more}`,
+    sentence: `Is no occurrence: at ${isoInstant(at)} a ${job.kind} job was made outside the cadence; it ${stateText(job)}.${more}`,
   };
 }
 
-function stateText(job: JobRead): string {
-  const { state, reason, error, readyAt } = job;
-  const said = reason === null ? state : `${state} (${reason})`;
+/** The state behind `it`: `has succeeded`, `is dead (attempts) after "no route"`. */
+function stateText({ state, reason, error, readyAt }: JobRead): string {
+  if (state === "succeeded") return "has succeeded";
+  const said = `is ${state}${reason === null ? "" : ` (${reason})`}`;
   if (error === null || (state !== "retrying" && state !== "dead")) return said;
   const next = state === "dead" || readyAt === null ? "" : `, and starts again at ${instantText(readyAt)}`;
   return `${said} after ${quote(error)}${next}`;

@@ -151,7 +151,7 @@ function explainMissed(facts: Facts, version: VersionFact | undefined, passed: P
   const outage = outageIn(facts, ["tick", "database"], { from: passed.due, to: passed.decided });
   const away = outage === undefined ? "" : `, because ${outageText(outage)}`;
   // Only these two move a run from its occurrence.
-  const moved = version?.body.slot === null ? "`spread`" : "`slot`";
+  const moved = (version?.body.slot ?? null) === null ? "`spread`" : "`slot`";
   const by = passed.due === facts.at ? "" : `, to which its ${moved} moves it,`;
   const missed = `it was due at ${isoInstant(passed.due)}${by} and could only be planned ${late} later${away}, and an occurrence planned more than ${spanText(missedAfterMs)} late is missed`;
   const into = collapsedInto(facts, version, passed);

@@ -50,6 +50,26 @@ describe.runIf(chromium !== undefined)("times in a browser (need Chromium)", () 
     },
   );
 
+  test("A minute that is typed into Why? means the occurrence in it, as lists show it", async () => {
+    const startsAt = "2027-03-26T14:00:35Z";
+    await own.client.schedules.put("within", { when: "every 1h", startsAt, target });
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/schedules/within?zone=UTC");
+    const field = page.getByLabel("The instant to explain");
+    const explain = page.getByRole("button", { name: "Explain", exact: true });
+    await field.fill("2027-03-26 15:00");
+    await explain.click();
+    await page.waitForURL("**why=2027-03-26T15:00:35.000Z*".replaceAll(":", "%3A"));
+    await page.locator(".why .sentence", { hasText: /^Is planned|^Will run/ }).waitFor();
+    await field.fill("2027-03-26 15:01");
+    await explain.click();
+    await page.locator(".why .sentence", { hasText: "Is not an occurrence" }).waitFor();
+    expect(page.url()).toContain("15:01:00".replaceAll(":", "%3A"));
+    expect(tab.faults).toEqual([]);
+    await tab.close();
+  });
+
   test("A month of frequent runs marks the days that are not drawn", async () => {
     const tab = await browser.tab({ width: 390 });
     const { page } = tab;

@@ -3,7 +3,7 @@ import type { BulkAction, BulkDone } from "../../../client/schedule.ts";
 import { type Amount, amountText, countText, numberText } from "../amounts.ts";
 
 /** The sum of all calls of a bulk action. */
-export interface Changed extends Omit<BulkDone, "cursor"> {
+export interface Changed extends Sum {
   /** The reader ended it between two calls. */
   isStopped: boolean;
 }
@@ -14,19 +14,27 @@ interface Changing {
   isStopped(): boolean;
 }
 
+type Sum = Omit<BulkDone, "cursor">;
+
+export const noneChanged = (): Sum => ({ done: 0, unchanged: 0, failed: 0, failures: [] });
+
+export function addPart(total: Sum, part: Sum): void {
+  total.done += part.done;
+  total.unchanged += part.unchanged;
+  total.failed += part.failed;
+  total.failures.push(...part.failures);
+}
+
 /** Repeats a bulk action until none is left or the reader stops it, and adds up what each call did. */
 export async function changeAll(
   carillon: Carillon,
   { action, onPart, isStopped }: Changing,
 ): Promise<Changed> {
-  const total = { done: 0, unchanged: 0, failed: 0, failures: [] as BulkDone["failures"] };
+  const total = noneChanged();
   let cursor: string | undefined;
   do {
     const part: BulkDone = await carillon.schedules.changeMany(action, { cursor });
-    total.done += part.done;
-    total.unchanged += part.unchanged;
-    total.failed += part.failed;
-    total.failures.push(...part.failures);
+    addPart(total, part);
     cursor = part.cursor;
     onPart(total.done);
   } while (cursor !== undefined && !isStopped());

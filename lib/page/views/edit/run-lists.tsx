@@ -1,10 +1,11 @@
 import type { ReactNode } from "react";
 import type { Occurrence } from "../../../client/time.ts";
 import { relativeText } from "../../data/amounts.ts";
-import { lookOf, type RunChange } from "../../data/moved-runs.ts";
+import type { RunChange } from "../../data/moved-runs.ts";
 import { isWithinMinute, serverClockText, serverDayText } from "../../data/time/server-wall.ts";
 import { clockText, dateText, isZone } from "../../data/time/zone.ts";
 import { useNow } from "../../hooks/use-now.ts";
+import { MovedRow } from "../../parts/time/moved-instants.tsx";
 import "../../look/runs.css";
 
 interface RunsProps {
@@ -90,31 +91,25 @@ function Change({ old, edited, hasSeconds }: ChangeProps) {
   if (first === undefined) return null;
   const moved = edited === undefined || edited.at === first.at ? null : edited;
   const isSameDay = moved !== null && serverDayText(moved.wall) === serverDayText(first.wall);
-  const { look, sign, word } = lookOf({ before: old?.at ?? null, after: edited?.at ?? null });
   return (
-    <li className={look}>
-      <b className="sign" aria-hidden="true">
-        {sign}
-      </b>
-      <span className="times">
+    <MovedRow
+      change={{ before: old?.at ?? null, after: edited?.at ?? null }}
+      first={
         <Time at={first.at}>
           {serverDayText(first.wall)} {serverClockText(first.wall, { hasSeconds })}
         </Time>
-        {moved === null ? null : (
-          <span className="to">
-            {" "}
-            <span aria-hidden="true">→</span>
-            <span className="hidden">moves to</span>{" "}
-            <Time at={moved.at}>
-              {isSameDay ? "" : `${serverDayText(moved.wall)} `}
-              {serverClockText(moved.wall, { hasSeconds })}
-            </Time>
-          </span>
-        )}
-      </span>
-      <span className="word">{word}</span>
+      }
+      moved={
+        moved && (
+          <Time at={moved.at}>
+            {isSameDay ? "" : `${serverDayText(moved.wall)} `}
+            {serverClockText(moved.wall, { hasSeconds })}
+          </Time>
+        )
+      }
+    >
       <Note of={edited ?? first} />
-    </li>
+    </MovedRow>
   );
 }
 

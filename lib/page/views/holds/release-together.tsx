@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { Carillon } from "../../../client/carillon.ts";
 import type { BulkAction, BulkPreview } from "../../../client/schedule.ts";
 import { amountText, countText, isOrAre } from "../../data/amounts.ts";
-import { type Changed, changeAll, changingText } from "../../data/bulk/change-all.ts";
+import { addPart, type Changed, changeAll, changingText, noneChanged } from "../../data/bulk/change-all.ts";
 import { releasedText } from "../../data/bulk/released-text.ts";
 import { selectedMax } from "../../data/bulk/selected-max.ts";
 import { ownTokenQuery } from "../../data/token-query.ts";
@@ -90,14 +90,11 @@ async function changeEach(
   carillon: Carillon,
   { actions, onPart, isStopped }: ChangingEach,
 ): Promise<Changed> {
-  const sum: Changed = { done: 0, unchanged: 0, failed: 0, failures: [], isStopped: false };
+  const sum: Changed = { ...noneChanged(), isStopped: false };
   for (const [n, action] of actions.entries()) {
     const before = sum.done;
     const part = await changeAll(carillon, { action, onPart: (done) => onPart(before + done), isStopped });
-    sum.done += part.done;
-    sum.unchanged += part.unchanged;
-    sum.failed += part.failed;
-    sum.failures.push(...part.failures);
+    addPart(sum, part);
     sum.isStopped = part.isStopped || (isStopped() && n + 1 < actions.length);
     if (sum.isStopped) break;
   }

@@ -80,24 +80,20 @@ function StateText({ schedule: { state, holds, version, updatedBy } }: { schedul
 
 /** A hold of a group or a tag is released for all its members, in the view that it leads to. */
 function Through({ group, tag, owner }: { [Part in "group" | "tag" | "owner"]: Hold[Part] | undefined }) {
-  if (group !== undefined)
-    return (
-      <>
-        {" "}
-        through the{" "}
-        <Link className="link" to="/groups/$group" params={{ group }}>
-          hold of the group {group}
-        </Link>
-      </>
-    );
-  if (tag === undefined) return null;
+  if (group === undefined && tag === undefined) return null;
   return (
     <>
       {" "}
       through the{" "}
-      <Link className="link" to="/holds" search={{ owner }}>
-        hold of the tag {tag}
-      </Link>
+      {group === undefined ? (
+        <Link className="link" to="/holds" search={{ owner }}>
+          hold of the tag {tag}
+        </Link>
+      ) : (
+        <Link className="link" to="/groups/$group" params={{ group }}>
+          hold of the group {group}
+        </Link>
+      )}
     </>
   );
 }

@@ -23,7 +23,7 @@ export function typedInstant(text: string, { zone, now }: { zone: string; now: n
 
 /**
  * The occurrence that a time without seconds means, as lists show it: the first one of its minute, where the
- * minute itself is none. Undefined where another answer is none closer.
+ * minute itself is none. Undefined where the minute has no occurrence, or where the text has seconds or an offset.
  */
 export function occurrenceMeant(
   text: string,
