@@ -14,9 +14,14 @@ const bundled = buildSync({
 const texts = bundled.outputFiles[0]?.text ?? "";
 
 /** Texts of a page that overlap, are cut off, or show a fault of the code. */
-export function textFaults(page: Page): Promise<string[]> {
+export async function textFaults(page: Page): Promise<string[]> {
+  await painted(page);
   return page.evaluate<string[]>(`(() => { ${texts} return inBrowser.textFaults(); })()`);
 }
+
+/** Rows with `content-visibility: auto` have no texts before their first frame. */
+const painted = (page: Page) =>
+  page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
