@@ -228,6 +228,7 @@ describe("carillon dev", { timeout: 120_000 }, () => {
       ["--webhooks=localhost"],
       '--webhooks takes host:port, such as localhost:3000, several with commas; not "localhost".',
     ],
+    [["--hosts=http://a.test"], '--hosts has "http://a.test"; it takes names or addresses of hosts'],
     [["--url=http://localhost"], "dev takes no --url: it runs an API of its own"],
     [["now"], 'dev takes no argument "now".'],
   ])("the command line %j is refused with a sentence, and exits with 2", async (args, sentence) => {

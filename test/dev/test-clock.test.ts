@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
+import { rawRequest } from "../local/callers/raw-request.ts";
 import { endOf } from "../local/local-stack.ts";
 import { failedDev, spawnDev, token } from "./dev-process.ts";
 import { handlersFile, newProject, wordsFile } from "./project.ts";
@@ -9,7 +10,9 @@ test("carillon dev --test-clock runs the handlers of the project at times that o
   timeout: 120_000,
 }, async () => {
   const project = newProject({ "handlers.ts": handlersFile, "words.ts": wordsFile("no") });
-  const child = spawnDev(project.folder, { args: ["--port=0", "--test-clock", "2027-03-27T12:00:00Z"] });
+  const child = spawnDev(project.folder, {
+    args: ["--port=0", "--hosts=carillon.test", "--test-clock", "2027-03-27T12:00:00Z"],
+  });
   const api = await new Promise<string>((resolve, reject) => {
     if (child.stdout !== null)
       createInterface(child.stdout).on("line", (line) => {
@@ -30,6 +33,11 @@ test("carillon dev --test-clock runs the handlers of the project at times that o
   expect(await call("POST", "/test/clock", { advance: "3d" })).toEqual({ now: "2027-03-30T12:00:00.000Z" });
   const succeeded = { key: "speak", state: "succeeded" };
   expect(await call("GET", "/test/jobs")).toMatchObject({ items: [succeeded, succeeded, succeeded] });
+  const healthOf = async (...headers: (readonly [string, string])[]) =>
+    (await rawRequest(Number(new URL(api).port), { line: "GET /health", headers })).status;
+  expect(await healthOf(["Host", "carillon.test"])).toBe(200);
+  expect(await healthOf(["Host", "evil.example"])).toBe(403);
+  expect(await healthOf(["Host", "localhost"], ["Origin", "http://localhost:3000"])).toBe(403);
   expect(await endOf(child, "SIGTERM")).toEqual({ code: 0, signal: null });
   project.remove();
 });

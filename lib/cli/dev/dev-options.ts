@@ -23,6 +23,12 @@ const options = {
     multiple: true,
     about: "A private address that webhooks may reach, such as localhost:3000; several with commas",
   },
+  hosts: {
+    value: "host",
+    multiple: true,
+    about:
+      "Another name of this machine to which the ports answer, such as host.docker.internal; several with commas",
+  },
   "test-clock": {
     value: "instant",
     about:
@@ -68,7 +74,7 @@ export function refuseOthers(given: DevGiven): void {
 /** The options as they were given, for the program of the package. */
 export function devArguments(given: DevGiven): string[] {
   refuseOthers(given);
-  const names = ["handlers", "schedules", "data", "port", "webhooks", "test-clock", "log"] as const;
+  const names = ["handlers", "schedules", "data", "port", "webhooks", "hosts", "test-clock", "log"] as const;
   const named = names.flatMap((name) => given.texts(name).map((value) => `--${name}=${value}`));
   return given.flag("no-color") ? [...named, "--no-color"] : named;
 }

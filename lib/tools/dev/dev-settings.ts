@@ -4,6 +4,7 @@ import { UsageFault } from "../../cli/fault.ts";
 import type { Environment } from "../../config/environment.ts";
 import { pageNamePattern } from "../../config/page-name.ts";
 import { reachFrom } from "../../webhook/reach.ts";
+import { hostForm, isHost } from "../local/callers.ts";
 import { type LocalSettings, portVariables, readSettings } from "../local/settings.ts";
 import { instantOf } from "../testing/instant-of.ts";
 import type { Ports, Wanted } from "./choose-ports.ts";
@@ -27,6 +28,7 @@ export function devSettings(given: DevGiven, env: Environment, folder: string): 
     ...env,
     CARILLON_DATA_DIR: given.text("data") ?? env["CARILLON_DATA_DIR"],
     CARILLON_WEBHOOK_ALLOW: webhooksIn(given, env),
+    CARILLON_HOSTS: hostsIn(given, env),
     CARILLON_PAGE_NAME: env["CARILLON_PAGE_NAME"] || nameOf(folder),
   });
   return {
@@ -77,6 +79,13 @@ function webhooksIn(given: DevGiven, env: Environment): string | undefined {
   }
   const all = [env["CARILLON_WEBHOOK_ALLOW"] ?? "", ...own].filter((entry) => entry.trim() !== "");
   return all.length === 0 ? undefined : all.join(",");
+}
+
+function hostsIn(given: DevGiven, env: Environment): string | undefined {
+  const own = given.texts("hosts").flatMap((text) => text.split(","));
+  const wrong = own.find((host) => !isHost(host));
+  if (wrong !== undefined) throw new UsageFault(`--hosts has ${JSON.stringify(wrong)}; ${hostForm}.`);
+  return [env["CARILLON_HOSTS"] ?? "", ...own].filter((host) => host !== "").join(",");
 }
 
 function logOf(given: DevGiven): LocalSettings["functionLog"] {

@@ -4,6 +4,7 @@ import { type Environment, integer } from "../../config/environment.ts";
 import { lifecycleFrom } from "../../config/lifecycle.ts";
 import { pageNameForm, pageNamePattern } from "../../config/page-name.ts";
 import { reachFrom } from "../../webhook/reach.ts";
+import { hostForm, isHost } from "./callers.ts";
 
 /** The settings of `npm start`, from its environment. */
 export interface LocalSettings {
@@ -27,6 +28,8 @@ export interface LocalSettings {
   lifecycle: Environment;
   /** The origins whose pages may call the API, separated by commas. */
   corsOrigins: string | undefined;
+  /** Names of this machine, besides those of the loopback interface, to which its ports answer. */
+  hosts: readonly string[];
   /** The module that exports the app's handlers. Default: the examples of this repository. */
   handlersFile: string | undefined;
   /** The name on the page, in its bar and in the titles of its tabs. */
@@ -62,6 +65,7 @@ export function readSettings(env: Environment): LocalSettings {
     webhookAllow: readWebhookAllow(env),
     lifecycle: readLifecycle(env),
     corsOrigins: readCorsOrigins(given(env, "CARILLON_CORS_ORIGINS")),
+    hosts: readHosts(given(env, "CARILLON_HOSTS")),
     handlersFile: absolute(given(env, "CARILLON_HANDLERS")),
     pageName: readPageName(given(env, "CARILLON_PAGE_NAME") ?? "local"),
     lambdaUrl: readLambdaUrl(given(env, "CARILLON_LAMBDA_URL")),
@@ -98,6 +102,13 @@ function readLifecycle(env: Environment): Environment {
 function readCorsOrigins(origins: string | undefined): string | undefined {
   if (origins === undefined || origins.split(",").every(isOrigin)) return origins;
   throw new Error(`The environment variable CARILLON_CORS_ORIGINS: ${originForm}, with commas between them.`);
+}
+
+function readHosts(text: string | undefined): readonly string[] {
+  const hosts = text?.split(",") ?? [];
+  const wrong = hosts.find((host) => !isHost(host));
+  if (wrong === undefined) return hosts.map((host) => host.toLowerCase());
+  throw new Error(`The environment variable CARILLON_HOSTS has ${JSON.stringify(wrong)}; ${hostForm}.`);
 }
 
 function readPageName(name: string): string {

@@ -67,6 +67,7 @@ export async function startStack({ settings, clock, log, ...given }: StackParts)
   try {
     const dataDir = given.dataDir ?? openDataDir(settings.dataDir);
     started.defer(() => dataDir.release());
+    const { hosts } = settings;
     const token = settings.token ?? keptToken(dataDir.tokenFile);
     if (settings.token === undefined) log.info("local.token", { file: dataDir.tokenFile });
     const database = await startDatabase({ settings, clock, log }, dataDir.postgres, token, started);
@@ -74,6 +75,7 @@ export async function startStack({ settings, clock, log, ...given }: StackParts)
     const queues = await queuesBeside({
       dataDir: dataDir.sqs,
       port: settings.ports.sqs,
+      hosts,
       queues: [...Object.values(jobQueues), ingestQueue],
     });
     started.defer(() => queues.stop());
@@ -83,6 +85,7 @@ export async function startStack({ settings, clock, log, ...given }: StackParts)
     const events = await startEvents({
       dataDir: dataDir.events,
       port: settings.ports.events,
+      hosts,
       send,
       log,
       clock,
@@ -107,7 +110,8 @@ export async function startStack({ settings, clock, log, ...given }: StackParts)
     started.defer(() => closeAll(functions));
     const page = localPage({ pageName: settings.pageName, clock, log });
     started.defer(() => page.close(0));
-    const http = await startHttp({ port: settings.ports.api, api: functions.api, page, clock, log });
+    const callers = { hosts, origins: settings.corsOrigins?.split(",") ?? [] };
+    const http = await startHttp({ port: settings.ports.api, callers, api: functions.api, page, clock, log });
     started.defer(() => http.close(httpGraceMs));
     keepText(dataDir.urlFile, http.url);
     await given.answers?.(http.url);

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, systemClock } from "../../../clock.ts";
 import { errorText } from "../../../log/error-text.ts";
 import type { Log } from "../../../log/log.ts";
+import { guarded } from "../callers.ts";
 import { listenOnLoopback, readBody } from "../http-server.ts";
 import { makeBus, type QueueMessage } from "./bus.ts";
 import { type BusStore, openBusStore } from "./bus-store.ts";
@@ -19,6 +20,8 @@ export interface EventsOptions {
   dataDir: string;
   /** 0 picks a free port. */
   port: number;
+  /** Names of this machine besides those of the loopback interface. */
+  hosts?: readonly string[];
   /** Sends a message to a queue that is a rule's target. */
   send(message: QueueMessage): Promise<void>;
   log: Log;
@@ -45,9 +48,10 @@ export async function startEvents(options: EventsOptions): Promise<EventsEndpoin
     response.end(body);
   };
   try {
+    const callers = { hosts: options.hosts ?? [], origins: null };
     const server = await listenOnLoopback(
       options.port,
-      (request, response) => void answer(request, response),
+      guarded(callers, (request, response) => void answer(request, response)),
     );
     return {
       url: server.url,
@@ -96,8 +100,6 @@ async function operate(
 ): Promise<Answer> {
   const body = await readBody(request, bodyBytesMax);
   if (body === undefined) return fault(413, "RequestEntityTooLargeException", "The request is too large.");
-  // A page in a browser cannot send this content type without a preflight request, which gets no
-  // answer here. So pages of other sites cannot call this endpoint.
   if (!request.headers["content-type"]?.startsWith(awsJson)) {
     return fault(415, "UnknownOperationException", `The Content-Type must be ${awsJson}.`);
   }

@@ -7,6 +7,7 @@ import type { Clock } from "../../../clock.ts";
 import { isApiPath } from "../../../config/api-paths.ts";
 import { errorText } from "../../../log/error-text.ts";
 import type { Log } from "../../../log/log.ts";
+import { type Callers, guarded } from "../callers.ts";
 import { type LoopbackServer, listenOnLoopback, readBody } from "../http-server.ts";
 import { gatewayAnswer, type HttpAnswer, httpAnswer, internalError } from "./http-answer.ts";
 import { httpEvent } from "./http-event.ts";
@@ -14,6 +15,8 @@ import type { LocalFunction } from "./local-function.ts";
 
 export interface HttpParts {
   port: number;
+  /** Default: the loopback interface and the stack's own page. */
+  callers?: Callers;
   api: LocalFunction<APIGatewayProxyEventV2, unknown>;
   /** The page, on all paths that are not the API's. */
   page: LocalFunction<APIGatewayProxyEventV2, unknown>;
@@ -23,15 +26,17 @@ export interface HttpParts {
 
 export const bodyBytesMax = 10 * 1024 * 1024;
 
+const ownCallers: Callers = { hosts: [], origins: [] };
+
 /** An HTTP API of API Gateway with the routes of the deployed one. */
 export function startHttp(parts: HttpParts): Promise<LoopbackServer> {
-  return listenWith(parts.port, parts.log, (request) => answerTo(request, parts));
+  const { port, callers = ownCallers, log } = parts;
+  return listenWith({ port, callers, log }, (request) => answerTo(request, parts));
 }
 
 /** Sends what `answerTo` makes of each request. */
 export function listenWith(
-  port: number,
-  log: Log,
+  { port, callers, log }: { port: number; callers: Callers; log: Log },
   answerTo: (request: IncomingMessage) => Promise<HttpAnswer>,
 ): Promise<LoopbackServer> {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
@@ -43,7 +48,10 @@ export function listenWith(
     response.writeHead(status, hasBody ? { ...headers, "content-length": body.length } : headers);
     response.end(hasBody && request.method !== "HEAD" ? body : undefined);
   };
-  return listenOnLoopback(port, (request, response) => void answer(request, response));
+  return listenOnLoopback(
+    port,
+    guarded(callers, (request, response) => void answer(request, response)),
+  );
 }
 
 async function answerTo(request: IncomingMessage, { api, page, clock }: HttpParts): Promise<HttpAnswer> {

@@ -2,6 +2,7 @@ import { type IncomingMessage, type ServerResponse, request as sendHttp } from "
 import { buffer } from "node:stream/consumers";
 import { errorText } from "../../../log/error-text.ts";
 import type { Log } from "../../../log/log.ts";
+import { guarded } from "../callers.ts";
 import { type LoopbackServer, listenOnLoopback, readBody } from "../http-server.ts";
 
 /**
@@ -42,7 +43,11 @@ export function startLambda(parts: LambdaParts): Promise<LoopbackServer> {
     response.writeHead(status, { "content-type": "application/json", ...headers });
     response.end(body);
   };
-  return listenOnLoopback(parts.port, (request, response) => void answer(request, response));
+  const callers = { hosts: [], origins: null };
+  return listenOnLoopback(
+    parts.port,
+    guarded(callers, (request, response) => void answer(request, response)),
+  );
 }
 
 async function answerTo(request: IncomingMessage, parts: LambdaParts): Promise<Answer> {
@@ -50,8 +55,7 @@ async function answerTo(request: IncomingMessage, parts: LambdaParts): Promise<A
   const [, name] = invocations.exec(pathname) ?? [];
   if (request.method !== "POST" || name === undefined)
     return fault(404, "ResourceNotFoundException", "This endpoint only invokes functions.");
-  // Only clients of Lambda sign their requests. A page in a browser would need a preflight request
-  // for that header, which gets no answer here.
+  // Only clients of Lambda sign their requests.
   if (!request.headers.authorization?.startsWith("AWS4-HMAC-SHA256"))
     return fault(403, "MissingAuthenticationTokenException", "Missing Authentication Token");
   const body = await readBody(request, bodyBytesMax);

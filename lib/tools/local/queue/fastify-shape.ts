@@ -1,15 +1,15 @@
-import type { IncomingHttpHeaders, Server } from "node:http";
+import type { IncomingHttpHeaders, RequestListener } from "node:http";
 
 /** The part of Fastify, which fauxqs is built on, that the hooks of this folder use. */
 export interface FastifyInstance {
-  server: Server;
+  readonly routing: RequestListener;
   addHook(name: "onRequest", hook: (request: FastifyRequest) => Promise<void>): void;
   addHook(name: "preHandler", hook: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>): void;
   addHook(
     name: "preSerialization",
     hook: (request: FastifyRequest, reply: FastifyReply, payload: unknown) => Promise<unknown>,
   ): void;
-  listen(options: { port: number; host: string }): Promise<string>;
+  ready(): Promise<unknown>;
   close(): Promise<void>;
 }
 

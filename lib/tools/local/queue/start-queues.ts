@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
-import { isTaken, PortTaken } from "../http-server.ts";
+import { guarded } from "../callers.ts";
+import { listenOnLoopback } from "../http-server.ts";
 import { localAccount, localQueueArn, localRegion } from "../local-account.ts";
 import { type EmulatorParts, emulatorParts, type Persistence, type QueueStore } from "./emulator-parts.ts";
-import type { FastifyInstance } from "./fastify-shape.ts";
 import { mendDifferences } from "./sqs-differences.ts";
 
 export interface QueueEmulator {
@@ -19,6 +19,8 @@ export interface QueueOptions {
   dataDir: string;
   /** 0 picks a free port. */
   port: number;
+  /** Names of this machine besides those of the loopback interface. */
+  hosts?: readonly string[];
   queues: readonly QueueSpec[];
 }
 
@@ -28,6 +30,8 @@ export interface QueueSpec {
   /** The dead-letter queue for messages that were received this often without being deleted. */
   deadLetters?: { name: string; maxReceiveCount: number };
 }
+
+const graceMs = 1_000;
 
 /** An SQS endpoint on the loopback interface for any SQS client, with the given queues. */
 export async function startQueues(options: QueueOptions): Promise<QueueEmulator> {
@@ -40,8 +44,7 @@ export async function startQueues(options: QueueOptions): Promise<QueueEmulator>
   keepIn(store, persistence);
 
   const app = parts.buildApp({ logger: false, defaultRegion: localRegion, stores: { sqsStore: store } });
-  const baseUrl = () => `http://127.0.0.1:${boundPort(app)}`;
-  const queueUrl = (name: string) => queueUrlAt(baseUrl(), name);
+  const queueUrl = (name: string) => queueUrlAt(server.url, name);
   const ensureQueue = (name: string, attributes: Readonly<Record<string, string>> = {}) => {
     const existing = store.getQueueByArn(localQueueArn(name));
     if (existing !== undefined) return existing;
@@ -49,12 +52,12 @@ export async function startQueues(options: QueueOptions): Promise<QueueEmulator>
     return store.createQueue(name, queueUrl(name), localQueueArn(name), { ...fifo, ...attributes });
   };
   mendDifferences(app, store, (name) => ensureQueue(name));
-  try {
-    await app.listen({ port: options.port, host: "127.0.0.1" });
-  } catch (error) {
+  await app.ready();
+  const callers = { hosts: options.hosts ?? [], origins: null };
+  const server = await listenOnLoopback(options.port, guarded(callers, app.routing)).catch((error) => {
     persistence.close();
-    throw isTaken(error) ? new PortTaken(options.port) : error;
-  }
+    throw error;
+  });
   for (const queue of store.allQueues()) queue.url = queueUrl(queue.name);
   for (const spec of options.queues) {
     if (spec.deadLetters !== undefined)
@@ -63,11 +66,13 @@ export async function startQueues(options: QueueOptions): Promise<QueueEmulator>
   }
   giveBack(store, options.queues);
   return {
-    url: baseUrl(),
-    port: boundPort(app),
+    url: server.url,
+    port: server.port,
     queueUrl,
     stop: async () => {
+      // Ends long polls.
       await app.close();
+      await server.close(graceMs);
       persistence.close();
     },
   };
@@ -115,10 +120,4 @@ function giveBack(store: QueueStore, specs: readonly QueueSpec[]): void {
     const queue = store.getQueueByArn(localQueueArn(spec.name));
     for (const handle of [...(queue?.inflightMessages.keys() ?? [])]) queue?.changeVisibility(handle, 0);
   }
-}
-
-function boundPort(app: FastifyInstance): number {
-  const address = app.server.address();
-  if (address === null || typeof address === "string") throw new Error("The SQS emulator does not listen.");
-  return address.port;
 }

@@ -26,6 +26,8 @@ export interface TestClockParts {
   token: string | undefined;
   handlers: readonly JobHandler[];
   webhookAllow: string | undefined;
+  /** Names of this machine besides those of the loopback interface. */
+  hosts?: readonly string[];
   pageName: string;
   log: Log;
 }
@@ -44,13 +46,15 @@ const closeGraceMs = 1_000;
  * that only requests move. Nothing of it outlives the process.
  */
 export async function startTestClock(parts: TestClockParts): Promise<TestClockStack> {
-  const { handlers, webhookAllow, pageName, log } = parts;
+  const { port, handlers, webhookAllow, hosts = [], pageName, log } = parts;
   const token = parts.token ?? randomBytes(32).toString("base64url");
   const tests = await TestRoutes.opened((now = parts.now) =>
     testCarillon({ now, handlers, token, ...(webhookAllow === undefined ? {} : { webhookAllow }) }),
   );
   const page = localPage({ pageName, clock: systemClock, log });
-  const http = await listenWith(parts.port, log, (request) => answerTo(request, { tests, token, page, log }));
+  const http = await listenWith({ port, callers: { hosts, origins: [] }, log }, (request) =>
+    answerTo(request, { tests, token, page, log }),
+  );
   return {
     url: http.url,
     signIn: `${http.url}/#token=${token}`,
