@@ -3,7 +3,7 @@ import { apiRows } from "./rows/api.ts";
 import { asideRows } from "./rows/aside.ts";
 import { badRows } from "./rows/bad-rows.ts";
 import { batchRows } from "./rows/batch.ts";
-import { callerRows } from "./rows/callers.ts";
+import { callerRows, onlySqsRows } from "./rows/callers.ts";
 import { control } from "./rows/control.ts";
 import { ingest } from "./rows/ingest.ts";
 import { laneRows } from "./rows/lanes.ts";
@@ -39,5 +39,5 @@ export const areas: Readonly<Record<string, readonly Mutant[]>> = {
   api: [...reachRows, ...apiRows, ...shownRows],
   retention: retentionRows,
   stats: statsRows,
-  local: callerRows,
+  local: [...callerRows, ...onlySqsRows],
 };

@@ -1,8 +1,10 @@
 import type { Mutant } from "../mutant.ts";
 
 const callers = "lib/tools/local/callers.ts";
+const sqs = "lib/tools/local/queue/only-sqs.ts";
 
 const callersTest = "test/local/callers/callers.test.ts";
+const sqsTest = "test/local/callers/only-sqs.test.ts";
 
 /** The ports of the local stack answer programs of this machine and its own page. */
 export const callerRows: readonly Mutant[] = [
@@ -75,5 +77,37 @@ export const callerRows: readonly Mutant[] = [
     text: '(method === "GET" || method === "HEAD") &&',
     replacement: 'method !== "" &&',
     tests: [callersTest],
+  },
+];
+
+/** The port of SQS has nothing else of the emulator. */
+export const onlySqsRows: readonly Mutant[] = [
+  {
+    name: "only SQS: a form is refused, and so is the emulator's SNS",
+    file: sqs,
+    text: "if (type === queryProtocol) return refuseQuery(response);",
+    replacement: "if (type === queryProtocol) return answer(request, response);",
+    tests: [sqsTest],
+  },
+  {
+    name: "only SQS: the type itself counts, not its parameters",
+    file: sqs,
+    text: "type !== awsJson",
+    replacement: '!headers["content-type"]?.includes(awsJson)',
+    tests: [sqsTest],
+  },
+  {
+    name: "only SQS: paths of S3 and of the emulator's pages are not there",
+    file: sqs,
+    text: '(url !== "/" && !queuePath.test(url))',
+    replacement: "false",
+    tests: [sqsTest],
+  },
+  {
+    name: "only SQS: a request is a POST",
+    file: sqs,
+    text: 'method !== "POST" || ',
+    replacement: "",
+    tests: [sqsTest],
   },
 ];

@@ -4,9 +4,9 @@ import { pathToFileURL } from "node:url";
 import type { FastifyInstance } from "./fastify-shape.ts";
 
 /**
- * fauxqs has one entry point, `startFauxqs`, which listens on every interface of the machine. Its
- * internal parts are enough to run it on the loopback interface only; these are the shapes of the
- * parts in use. The version is pinned.
+ * fauxqs has one entry point, `startFauxqs`, which listens on every interface of the machine, and
+ * serves SNS and S3 too. Its internal parts are enough to run its SQS alone on the loopback
+ * interface; these are the shapes of the parts in use. The version is pinned.
  */
 export interface EmulatorParts {
   buildApp(options: {

@@ -3,6 +3,7 @@ import { guarded } from "../callers.ts";
 import { listenOnLoopback } from "../http-server.ts";
 import { localAccount, localQueueArn, localRegion } from "../local-account.ts";
 import { type EmulatorParts, emulatorParts, type Persistence, type QueueStore } from "./emulator-parts.ts";
+import { onlySqs } from "./only-sqs.ts";
 import { mendDifferences } from "./sqs-differences.ts";
 
 export interface QueueEmulator {
@@ -54,10 +55,12 @@ export async function startQueues(options: QueueOptions): Promise<QueueEmulator>
   mendDifferences(app, store, (name) => ensureQueue(name));
   await app.ready();
   const callers = { hosts: options.hosts ?? [], origins: null };
-  const server = await listenOnLoopback(options.port, guarded(callers, app.routing)).catch((error) => {
-    persistence.close();
-    throw error;
-  });
+  const server = await listenOnLoopback(options.port, guarded(callers, onlySqs(app.routing))).catch(
+    (error) => {
+      persistence.close();
+      throw error;
+    },
+  );
   for (const queue of store.allQueues()) queue.url = queueUrl(queue.name);
   for (const spec of options.queues) {
     if (spec.deadLetters !== undefined)
