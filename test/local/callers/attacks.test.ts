@@ -14,6 +14,7 @@ import { rawRequest } from "./raw-request.ts";
 // A start takes seconds, and many times as long on a busy machine.
 const slow = { timeout: 120_000 };
 const evil = "evil.example";
+const app = "http://localhost:5173";
 const stop = new AsyncDisposableStack();
 let stack: StackProcess;
 let ports: { api: number; sqs: number; events: number };
@@ -21,7 +22,10 @@ let ports: { api: number; sqs: number; events: number };
 beforeAll(async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "carillon-attacks-"));
   stop.defer(() => rmSync(folder, { recursive: true, force: true }));
-  stack = await startProcess(path.join(folder, "data"));
+  stack = await startProcess(path.join(folder, "data"), {
+    CARILLON_HOSTS: "carillon.test",
+    CARILLON_CORS_ORIGINS: app,
+  });
   stop.defer(async () => void (await stack.end("SIGTERM")));
   const portOf = (url: string) => Number(new URL(url).port);
   ports = { api: portOf(stack.urls.api), sqs: portOf(stack.urls.sqs), events: portOf(stack.urls.events) };
@@ -97,6 +101,23 @@ test("requests of a page, without a browser, make no schedule and read nothing",
     expect([read.status, read.body]).toEqual([403, expect.not.stringContaining("items")]);
   }
   expect(await keysAfter("own:raw")).toEqual(["own:raw"]);
+});
+
+test("the hosts and origins of the settings reach each port", async () => {
+  const health = { line: "GET /health", headers: [["Host", "carillon.test"]] as const };
+  expect((await rawRequest(ports.api, health)).status).toBe(200);
+  expect((await rawRequest(ports.sqs, health)).status).toBe(404);
+  expect((await rawRequest(ports.events, { ...health, line: "GET /events" })).status).toBe(200);
+  const preflight = [
+    ["Host", "localhost"],
+    ["Origin", app],
+    ["Access-Control-Request-Method", "PUT"],
+  ] as const;
+  const answer = await rawRequest(ports.api, { line: "OPTIONS /v1/schedules/a", headers: preflight });
+  expect([answer.status, answer.headers]).toEqual([
+    204,
+    expect.stringContaining(`access-control-allow-origin: ${app}`),
+  ]);
 });
 
 describe.runIf(chromium !== undefined)("in a Chromium", slow, () => {
