@@ -17,6 +17,9 @@ create table carillon.tokens (
   rate_count int,
   rate_ms int,
   rotated_at timestamptz(3),
+  -- The first prefix in the chain of tokens that made this one: the holds of all of them count together. Null with all keys, and if it is
+  -- the token's own prefix.
+  team text collate "C",
   constraint tokens_scope check (scope in ('read', 'write', 'admin')),
   -- Read by every request.
   constraint tokens_hash unique (hash),

@@ -21,6 +21,7 @@ interface TokenRow {
   name: string;
   scope: Scope;
   prefix: string | null;
+  team: string | null;
   expiresAt: Date | null;
   count: number | null;
   perMs: number | null;
@@ -32,7 +33,7 @@ interface TokenRow {
 }
 
 const tokenRows = (tx: Tx) => tx`
-  select t.id, t.name, t.scope, t.prefix, t.expires_at as "expiresAt", t.rate_count as count, t.rate_ms as "perMs",
+  select t.id, t.name, t.scope, t.prefix, coalesce(t.team, t.prefix) as team, t.expires_at as "expiresAt", t.rate_count as count, t.rate_ms as "perMs",
     t.created_at as "createdAt", t.created_by as "createdBy", t.last_used_at as "lastUsedAt", t.rotated_at as "rotatedAt",
     (select max(e.ends_at) from carillon.earlier_secrets e where e.token_id = t.id and e.ends_at > carillon.clock()) as "earlierUntil"
   from carillon.tokens t`;

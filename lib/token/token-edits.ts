@@ -56,8 +56,8 @@ export async function createToken(sql: Sql, params: TokenParams & { asked: NewTo
       if (expiresAt !== null && expiresAt <= now)
         throw notUnderstood({ path: "expiresAt", message: "lies in the past" });
       await tx`
-        insert into carillon.tokens (id, hash, name, scope, prefix, expires_at, rate_count, rate_ms, created_at, created_by)
-        values (${id}, ${hashOf(secret)}, ${asked.name}, ${asked.scope}, ${prefix}, ${expiresAt},
+        insert into carillon.tokens (id, hash, name, scope, prefix, team, expires_at, rate_count, rate_ms, created_at, created_by)
+        values (${id}, ${hashOf(secret)}, ${asked.name}, ${asked.scope}, ${prefix}, ${own.team}, ${expiresAt},
           ${rate?.count ?? null}, ${rate?.perMs ?? null}, ${now}, ${caller.name})`;
       const token = await written(tx, id);
       await note(tx, "token.created", token, caller, {

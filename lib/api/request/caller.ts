@@ -7,6 +7,7 @@ export function callerOf(token: Token, { from }: Pick<ApiRequest, "from">): Call
   const { request, ip, agent } = from;
   return {
     name: token.name,
+    reach: { prefix: token.prefix ?? "", team: token.team ?? "" },
     origin: { via: "api", token: token.id, request, ip: storable(ip), agent: storable(agent) },
   };
 }

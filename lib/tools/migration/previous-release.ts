@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "63593f4b83b028d2088a801826ea5f1c2b89f4a6501d22d5497671f6619cd4d2",
+  migrationsDigest: "9d88862cdfb7ef99e9140155100208b35f054f73dc7f05779ed1a71a25f97e10",
 } as const;
