@@ -92,13 +92,6 @@ export async function listTokens(
   return rows.length > limit && last !== undefined ? { items, next: last } : { items };
 }
 
-/** The names of tokens that do not lie under the prefix. */
-export async function namesBeyond(tx: Tx, names: readonly string[], prefix: string): Promise<string[]> {
-  const rows = await tx<{ name: string }[]>`
-    select t.name from carillon.tokens t where t.name = any(${[...names]}::text[]) and ${under(tx, prefix)} is not true`;
-  return rows.map(({ name }) => name);
-}
-
 export function isTokenId(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }

@@ -102,7 +102,6 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
       rotate: operation("rotateToken"),
       remove: operation("removeToken"),
       readOwn: operation("readOwn"),
-      namesBeyond: operation("namesBeyond"),
     },
     inbox: {
       apply: async () => operation("applyInbox")(undefined),

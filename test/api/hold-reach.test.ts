@@ -181,6 +181,14 @@ test("A hold of a team that an admin of all keys sets again is the admin's from 
   expect((await release()).status).toBe(403);
 });
 
+test("A body with `paused` takes over a hold that a team has set in the name of its caller", async () => {
+  await attempt(["POST", `${one}/pause`, { owner: "adminer", reason: "planned" }], team);
+  expect(await standing()).toMatchObject([{ owner: "adminer", reach: "team:" }]);
+  await api.send("PATCH", one, { body: { paused: true } });
+  expect(await standing()).toMatchObject([{ owner: "adminer", reason: "planned", reach: "" }]);
+  expect((await attempt(["POST", `${one}/resume`, { owner: "adminer" }], team)).status).toBe(403);
+});
+
 test("A team's admin lifts the holds of its own team, and Carillon's own", async () => {
   const child = await issue({ name: "team:child", prefix: "team:a" });
   await attempt(["POST", `${one}/pause`, { owner: "night" }], child);

@@ -86,6 +86,13 @@ export const holdRows: readonly Mutant[] = [
     tests: ["test/api/hold-reach.test.ts"],
   },
   {
+    name: "a hold: a body with paused: true takes over a hold of the same name",
+    file: edits,
+    text: "else if (!widens(hold, standing)) return null;",
+    replacement: "else return null;",
+    tests: ["test/api/hold-reach.test.ts"],
+  },
+  {
     name: "a token: one that a team makes belongs to the team",
     file: "lib/token/token-edits.ts",
     text: "${prefix}, ${own.team}, ${expiresAt}",
