@@ -79,17 +79,22 @@ export async function lockTokensAndLasting(tx: Tx, ids: readonly string[]): Prom
   return rows.filter(({ lasts }) => lasts).map(({ id }) => id);
 }
 
-/** Tokens under the prefix, ordered by name; `after` is the name at which the page before ended. */
+/** The place of a token in the order of lists. */
+export type TokenPlace = Pick<Token, "id" | "name">;
+
+/** Tokens under the prefix, ordered by name; `after` is the token at which the page before ended. */
 export async function listTokens(
   tx: Tx,
-  { prefix, after, limit }: { prefix: string | null; after?: string | undefined; limit: number },
-): Promise<{ items: TokenRead[]; next?: string }> {
+  { prefix, after, limit }: { prefix: string | null; after?: TokenPlace | undefined; limit: number },
+): Promise<{ items: TokenRead[]; next?: TokenPlace }> {
   const rows = await tx<TokenRow[]>`
-    ${tokenRows(tx)} where ${under(tx, prefix)} ${after === undefined ? tx`` : tx`and t.name > ${after}`}
-    order by t.name limit ${limit + 1}`;
+    ${tokenRows(tx)} where ${under(tx, prefix)} ${after === undefined ? tx`` : tx`and (t.name, t.id) > (${after.name}, ${after.id}::uuid)`}
+    order by t.name, t.id limit ${limit + 1}`;
   const items = rows.slice(0, limit).map(tokenRead);
-  const last = items.at(-1)?.name;
-  return rows.length > limit && last !== undefined ? { items, next: last } : { items };
+  const last = items.at(-1);
+  return rows.length > limit && last !== undefined
+    ? { items, next: { id: last.id, name: last.name } }
+    : { items };
 }
 
 export function isTokenId(text: string): boolean {

@@ -70,9 +70,12 @@ export async function createToken(sql: Sql, params: TokenParams & { asked: NewTo
     });
   } catch (error) {
     if (sqlState(error) !== "unique_violation" || violatedConstraint(error) !== "tokens_name") throw error;
-    throw new Refusal("conflict", `A token with the name ${JSON.stringify(asked.name)} exists already.`, [
-      { path: "name", message: "is taken, perhaps by a token that has expired: delete that token first" },
-    ]);
+    // A token of the same prefix is one that the caller sees. Others are not looked at.
+    throw new Refusal(
+      "conflict",
+      `A token of this prefix with the name ${JSON.stringify(asked.name)} exists already.`,
+      [{ path: "name", message: "is taken, perhaps by a token that has expired: delete that token first" }],
+    );
   }
 }
 

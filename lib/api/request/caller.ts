@@ -8,7 +8,14 @@ export function callerOf(token: Token, { from }: Pick<ApiRequest, "from">): Call
   return {
     name: token.name,
     reach: { prefix: token.prefix ?? "", team: token.team ?? "" },
-    origin: { via: "api", token: token.id, request, ip: storable(ip), agent: storable(agent) },
+    origin: {
+      via: "api",
+      token: token.id,
+      ...(token.prefix === null ? {} : { prefix: token.prefix }),
+      request,
+      ip: storable(ip),
+      agent: storable(agent),
+    },
   };
 }
 

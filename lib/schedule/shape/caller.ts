@@ -3,6 +3,8 @@ export interface Origin {
   via: "api" | "queue" | "sql" | "handler";
   /** The id of the token. */
   token?: string | undefined;
+  /** The prefix of the token: those of other prefixes may have the same name. */
+  prefix?: string | undefined;
   /** The id of the request or message, as in the log. */
   request?: string | undefined;
   /** The address of the client, and its user agent. */

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "9d88862cdfb7ef99e9140155100208b35f054f73dc7f05779ed1a71a25f97e10",
+  migrationsDigest: "ec066fff59927dc91cf4c60caa6d15f7705a4fb2876f26a5e08af4bd4807d52d",
 } as const;

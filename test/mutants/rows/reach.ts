@@ -169,8 +169,8 @@ export const reachRows: readonly Mutant[] = [
   {
     name: "reach: a list of tokens has only those with the prefix",
     file: "lib/api/routes/token-routes.ts",
-    text: "tokens.list({ prefix, after, limit })",
-    replacement: "tokens.list({ prefix: null, after, limit })",
+    text: "tokens.list({ prefix, after: after ?? undefined, limit })",
+    replacement: "tokens.list({ prefix: null, after: after ?? undefined, limit })",
     tests: [reachTest],
   },
   {
