@@ -203,6 +203,11 @@ create table carillon.holds (
   scope text not null default 'schedule',
   name text collate "C" not null default '',
   shard smallint,
+  -- The prefix of the keys that its maker reached, empty for all keys: only a caller that reaches as many may release or change it. Null
+  -- for Carillon's own.
+  reach text collate "C",
+  -- The team of its maker, whose holds count together for the limit.
+  team text collate "C",
   primary key (schedule_id, scope, name, owner),
   constraint holds_scope check (scope in ('schedule', 'group', 'tag') and (scope = 'schedule') = (name = ''))
 );
@@ -239,6 +244,8 @@ create table carillon.shared_holds (
   origin jsonb,
   -- Set with a token that has a prefix, the hold binds only keys with that prefix. The same owner's hold for other keys is another hold.
   prefix text collate "C" not null default '',
+  -- The team of the caller that set it, empty if that reaches all keys: the holds of a team count together for the limit.
+  team text collate "C" not null default '',
   primary key (scope, name, prefix, owner),
   constraint shared_holds_scope check (scope in ('group', 'tag')),
   constraint shared_holds_released_is_under_way check (released_at is null or reached is not null),

@@ -17,11 +17,15 @@ create table carillon.tokens (
   rate_count int,
   rate_ms int,
   rotated_at timestamptz(3),
+  -- The first prefix in the chain of tokens that made this one: the holds of all of them count together. Null with all keys, and if it is
+  -- the token's own prefix.
+  team text collate "C",
   constraint tokens_scope check (scope in ('read', 'write', 'admin')),
   -- Read by every request.
   constraint tokens_hash unique (hash),
-  -- Read by lists, in this order. A name is the actor in the audit and owns holds, so no two tokens share one.
-  constraint tokens_name unique (name),
+  -- Read by lists, in the order of the names. A name is the actor in the audit and owns holds. Tokens of different prefixes may share one:
+  -- otherwise a team could ask which names other teams have.
+  constraint tokens_name unique nulls not distinct (name, prefix),
   constraint tokens_rate check ((rate_count is null) = (rate_ms is null) and rate_count > 0 and rate_ms > 0)
 );
 

@@ -166,13 +166,16 @@ interface HoldEdit extends Edit {
   detail: Json;
 }
 
-function editOf({ scope, name, owner, reason, until, releasedAt }: SharedHold, now: Date): HoldEdit {
+function editOf(
+  { scope, name, owner, prefix, team, reason, until, releasedAt }: SharedHold,
+  now: Date,
+): HoldEdit {
   const by = { owner, [scope]: name };
   if (releasedAt !== null)
     return { change: "resumed", holds: { remove: [{ scope, name, owner }] }, detail: by };
   return {
     change: "paused",
-    holds: { set: [{ scope, name, owner, reason, until, since: now }] },
+    holds: { set: [{ scope, name, owner, reason, until, since: now, reach: prefix, team }] },
     detail: { ...by, reason, until: until?.toISOString() ?? null },
   };
 }

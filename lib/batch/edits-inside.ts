@@ -7,7 +7,7 @@ import { joinParcels } from "../parcel/join-parcels.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { countingBy } from "../plan/unfolding-time.ts";
 import { PassingConflict, Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/shape/caller.ts";
+import { allKeys, type Caller } from "../schedule/shape/caller.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { applyWaves } from "./apply-waves.ts";
 import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
@@ -39,7 +39,7 @@ export async function applyEditsInside(
   edits: readonly EditInside[],
   { author, now = () => performance.now(), ...also }: Inside,
 ): Promise<OutgoingParcel[]> {
-  const caller: Caller = { name: author, origin: { via: "handler" } };
+  const caller: Caller = { name: author, reach: allKeys, origin: { via: "handler" } };
   const operations = edits.map(
     (edit): Operation =>
       edit.kind === "put" ? { ...edit, caller } : { kind: "delete", key: edit.key, caller },

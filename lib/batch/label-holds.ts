@@ -2,6 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
 import { Refusal } from "../refusal.ts";
+import { refuseWider, teamText } from "../schedule/hold-reach.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import {
   findSharedHold,
@@ -14,6 +15,7 @@ import {
   type SharedHoldName,
   sharedHoldsMax,
   sharedHoldsOf,
+  teamHoldsMax,
   writeSharedHold,
 } from "../schedule/shared-holds.ts";
 import { type WalkBounds, walkMembers } from "./walk-members.ts";
@@ -89,7 +91,8 @@ async function carryOut(deps: EditDeps, asked: SharedHold, bounds: WalkBounds): 
 
 async function requestPause(tx: Tx, params: SharedPauseParams): Promise<SharedHold> {
   const { label, caller, prefix = "", reason = null, until = null } = params;
-  const hold = { ...label, owner: params.owner ?? caller.name, prefix, reason, until };
+  const team = caller.reach?.team ?? prefix;
+  const hold = { ...label, owner: params.owner ?? caller.name, prefix, team, reason, until };
   await lockLabelAlone(tx, label);
   const now = await databaseClock(tx);
   if (until !== null && until <= now) {
@@ -97,15 +100,13 @@ async function requestPause(tx: Tx, params: SharedPauseParams): Promise<SharedHo
       { path: "until", message: "must be in the future" },
     ]);
   }
-  const nested = (await sharedHoldsOf(tx, label)).filter((each) => isNested(each, hold));
-  const others = nested.filter((each) => each.owner !== hold.owner);
+  const standing = await sharedHoldsOf(tx, label);
+  const nested = standing.filter((each) => isNested(each, hold));
   const existing = await findSharedHold(tx, hold);
   if (existing !== null && isAsRequested(existing, hold)) return sameRevision(existing, params);
   refuseRevision(params);
   refuseNarrower(nested, hold, now);
-  if (others.length >= sharedHoldsMax) {
-    throw new Refusal("conflict", `The ${label.scope} has ${sharedHoldsMax} holds, and no more are allowed.`);
-  }
+  if (existing === null) refuseFull(standing, hold);
   const goesOn = existing !== null && existing.releasedAt === null && !hasEnded(existing, now);
   const author = { ...caller, at: now };
   const since = goesOn ? existing.since : now;
@@ -120,9 +121,9 @@ async function requestPause(tx: Tx, params: SharedPauseParams): Promise<SharedHo
 
 async function requestResume(tx: Tx, params: SharedHoldParams): Promise<SharedHold | null> {
   await lockLabelAlone(tx, params.label);
-  const existing = await reachedHold(tx, params);
-  if (existing === null) return null;
   const author = { ...params.caller, at: await databaseClock(tx) };
+  const existing = await reachedHold(tx, params, author.at);
+  if (existing === null) return null;
   if (existing.releasedAt !== null) return sameRevision(existing, params);
   refuseRevision(params);
   if (hasEnded(existing, author.at)) return null;
@@ -131,19 +132,49 @@ async function requestResume(tx: Tx, params: SharedHoldParams): Promise<SharedHo
   return written(tx, existing);
 }
 
-/** The owner's hold with the same prefix, or else the only one with a longer prefix. */
-async function reachedHold(tx: Tx, { label, caller, owner, prefix = "" }: SharedHoldParams) {
+/**
+ * Refuses another hold if the team of its maker has the most already. The holds of others do not
+ * count, so that no team uses up their room.
+ */
+function refuseFull(standing: readonly SharedHold[], hold: SharedHoldName & Pick<SharedHold, "team">): void {
+  const ofTeam = standing.filter(({ team }) => team === hold.team);
+  const near = ofTeam.filter((each) => isNested(each, hold) && !isOfOwner(each, hold));
+  const of = `the ${hold.scope} ${JSON.stringify(hold.name)}`;
+  const free = "release one of them first, by its `owner`";
+  if (near.length >= sharedHoldsMax)
+    throw new Refusal(
+      "conflict",
+      `${teamText(hold.team)} have ${near.length} holds of ${of} for the same keys, and at most ${sharedHoldsMax} are allowed: ${free}.`,
+    );
+  if (ofTeam.length >= teamHoldsMax)
+    throw new Refusal(
+      "conflict",
+      `${teamText(hold.team)} have ${ofTeam.length} holds of ${of}, and at most ${teamHoldsMax} are allowed: ${free}.`,
+    );
+}
+
+/**
+ * The owner's hold with the same prefix, or else the only one with a longer prefix. Refuses to
+ * release one with a shorter prefix.
+ */
+async function reachedHold(tx: Tx, { label, caller, owner, prefix = "" }: SharedHoldParams, now: Date) {
   const of = owner ?? caller.name;
-  const holds = (await sharedHoldsOf(tx, label)).filter(
-    (each) => each.owner === of && each.prefix.startsWith(prefix),
-  );
+  const owned = (await sharedHoldsOf(tx, label)).filter((each) => each.owner === of);
+  const holds = owned.filter((each) => each.prefix.startsWith(prefix));
   const same = holds.find((each) => each.prefix === prefix);
   if (same === undefined && holds.length > 1)
     throw new Refusal(
       "conflict",
       `${of} has several holds of the ${label.scope} with longer prefixes. Release each with a token of its prefix.`,
     );
-  return same ?? holds[0] ?? null;
+  const [found] = same === undefined ? holds : [same];
+  if (found !== undefined) return found;
+  const wider = owned.filter((each) => prefix.startsWith(each.prefix) && isBinding(each, now));
+  refuseWider(
+    { ...caller, reach: { prefix, team: prefix } },
+    wider.map((each) => ({ ...each, reach: each.prefix })),
+  );
+  return null;
 }
 
 /** Whether some members could be bound by both holds. */
@@ -187,6 +218,10 @@ function isAsRequested(
 ): boolean {
   const sameEnd = existing.until?.getTime() === until?.getTime();
   return existing.releasedAt === null && existing.reason === reason && sameEnd;
+}
+
+function isBinding(hold: SharedHold, now: Date): boolean {
+  return hold.releasedAt === null && !hasEnded(hold, now);
 }
 
 function hasEnded({ until }: SharedHold, now: Date): boolean {

@@ -5,6 +5,8 @@ import type { Change } from "./time.ts";
 export interface Origin {
   via: "api" | "queue" | "sql" | "handler";
   token?: string;
+  /** The prefix of the token: tokens of other prefixes may have its name. */
+  prefix?: string;
   request?: string;
   ip?: string;
   agent?: string;

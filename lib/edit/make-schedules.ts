@@ -3,6 +3,7 @@ import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { type Planned, planFromEach, rulesOf } from "../plan/plan-schedule.ts";
 import { endsByItself, letsGoAtOnce, planBeyondHold, planBeyondHolds } from "../plan/release.ts";
 import type { ShardState } from "../plan/shard.ts";
+import { madeBy } from "../schedule/hold-reach.ts";
 import { type Hold, heldUntilOf, ownHold, writeHoldsOfEach } from "../schedule/holds.ts";
 import { resolveSpec } from "../schedule/resolve-spec.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
@@ -59,7 +60,7 @@ export async function prepareSchedule(
   const body = { ...params.body, target: withCredentials(params.body.target, null) };
   const { now } = state;
   const spec = await (again?.spec(known, now) ?? resolveSpec(known.calendar, key, body, now, countFrom));
-  const own: Hold = { ...ownHold(caller.name), reason: null, until: null, since: now };
+  const own: Hold = { ...ownHold(caller.name), reason: null, until: null, since: now, ...madeBy(caller) };
   const holds = [...(body.paused === true ? [own] : []), ...(await known.holdsBinding(labelsOf(body), key))];
   const first = firstOf(spec.cadence, now.getTime());
   const held = holds.length === 0 ? null : { since: heldSinceOf(first, now), until: heldUntilOf(holds) };

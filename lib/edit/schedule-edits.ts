@@ -2,7 +2,15 @@ import { v7 as uuidv7 } from "uuid";
 import type { Tx } from "../db/connect.ts";
 import { readShard, shardOf } from "../plan/shard.ts";
 import { Refusal } from "../refusal.ts";
-import { holdsAfter, holdsOfLabels, isSameHold, ownHold } from "../schedule/holds.ts";
+import { madeBy, refuseWider, widens } from "../schedule/hold-reach.ts";
+import {
+  type Hold,
+  type HoldChange,
+  holdsAfter,
+  holdsOfLabels,
+  isSameHold,
+  ownHold,
+} from "../schedule/holds.ts";
 import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/resolve-spec.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import { refusalsOf, together } from "../schedule/shape/faults-together.ts";
@@ -29,6 +37,7 @@ import {
 import { lockForChange } from "./lock-for-change.ts";
 import { lookUpOneByOne } from "./lookups.ts";
 import { makeSchedules, type NewScheduleParams, prepareSchedule } from "./make-schedules.ts";
+import { refuseFull } from "./schedule-holds.ts";
 
 export interface PutParams extends EditParams {
   body: ScheduleBody;
@@ -184,17 +193,16 @@ export async function respec(
   const wanted = { ...asked, target: withCredentials(asked.target, current.body.target) };
   const counted = whenNamed && restored === undefined && isRelative(body);
   const holds = (await known.holdsOf(current.id)).filter(({ until }) => until === null || until > state.now);
-  const own = ownHold(author.name);
-  const owns = holds.some((hold) => isSameHold(hold, own));
-  const holding = paused === true && !owns;
-  const releasing = paused === false && owns;
+  const ownChange = changeOfOwn(holds, { paused, author, now: state.now });
   const isRead = current.unread === null;
   const same = isRead && restored === undefined && !counted && sameJson(wanted, current.body);
-  if (same && !holding && !releasing) return null;
+  if (same && ownChange === null) return null;
   const entered = labelsBesides(labelsOf(body), labelsOf(current.body));
   const unlockedLabels = labelsBesides(entered, locked);
   if (unlockedLabels.length > 0) return { unlockedLabels: entered };
   const ofLabels = holdsOfLabels(holds, labelsOf(body), await known.holdsBinding(entered, current.key));
+  // Out of the group or the tag, the schedule would run although its hold stands.
+  refuseWider(author, ofLabels.remove);
   const kept = isRead && !counted && hasSameCadence(wanted, current.body);
   // An unchanged cadence keeps its phase: an interval goes on counting from its start.
   const spec: Spec =
@@ -203,8 +211,8 @@ export async function respec(
       ? keptSpec(current, wanted, state.now)
       : await resolveSpec(known.calendar, current.key, wanted, state.now, countFrom));
   const holdChange = {
-    set: [...(holding ? [{ ...own, reason: null, until: null, since: state.now }] : []), ...ofLabels.set],
-    remove: [...(releasing ? [own] : []), ...ofLabels.remove],
+    set: [...(ownChange?.set ?? []), ...ofLabels.set],
+    remove: [...(ownChange?.remove ?? []), ...ofLabels.remove],
   };
   const holdsChange = holdChange.set.length + holdChange.remove.length > 0;
   return {
@@ -216,6 +224,24 @@ export async function respec(
     },
     holdsAfter: holdsAfter(holds, holdChange, state.now),
   };
+}
+
+/** The change of the author's own hold that `paused` asks for; null if there is none. */
+function changeOfOwn(
+  holds: readonly Hold[],
+  { paused, author, now }: { paused: boolean | undefined; author: Caller; now: Date },
+): HoldChange | null {
+  const own = ownHold(author.name);
+  const standing = holds.find((hold) => isSameHold(hold, own));
+  if (paused === false && standing !== undefined) {
+    refuseWider(author, [standing]);
+    return { remove: [own] };
+  }
+  if (paused !== true) return null;
+  const hold: Hold = { ...own, reason: null, until: null, since: now, ...standing, ...madeBy(author) };
+  if (standing === undefined) refuseFull(holds, hold);
+  else if (!widens(hold, standing)) return null;
+  return { set: [hold] };
 }
 
 export interface Respec {

@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
 import { Refusal } from "../refusal.ts";
+import { madeBy, refuseWider, teamText, widens } from "../schedule/hold-reach.ts";
 import { carillonsOwn, type Hold, holdsAfter, isSameHold, ownHold } from "../schedule/holds.ts";
 import { type EditDeps, type EditDone, type EditParams, type EditSteps, edit } from "./edit-transaction.ts";
 
@@ -9,8 +9,21 @@ export interface PauseParams extends EditParams {
   owner?: string | undefined;
 }
 
-/** Limit of holds of one schedule: every read shows all of them. */
+/**
+ * The most holds of one team on a schedule, beside those of its labels: every read shows all of
+ * them. The holds of another team count for themselves, so that no team uses up the room of others.
+ */
 const holdsMax = 100;
+
+/** Refuses another hold of the schedule itself if the team of its maker has the most already. */
+export function refuseFull(holds: readonly Hold[], { team }: Hold): void {
+  const own = holds.filter((each) => each.scope === "schedule" && each.team === team);
+  if (own.length < holdsMax) return;
+  throw new Refusal(
+    "impossible",
+    `${teamText(team)} have ${own.length} holds of this schedule, and at most ${holdsMax} are allowed: release one of them first, by its \`owner\`.`,
+  );
+}
 
 export function pauseSchedule(deps: EditDeps, params: PauseParams): Promise<EditDone> {
   return edit(deps, params, pauseSteps(params));
@@ -26,15 +39,12 @@ export function pauseSteps(params: Pick<PauseParams, "caller" | "reason" | "unti
         ]);
       }
       const { reason = null, until = null } = params;
-      const hold: Hold = { ...ownHold(owner), reason, until, since: state.now };
+      const hold: Hold = { ...ownHold(owner), reason, until, since: state.now, ...madeBy(params.caller) };
       const holds = await known.holdsOf(current.id);
       const existing = holds.find((each) => isSameHold(each, hold));
-      if (existing === undefined && holds.length >= holdsMax)
-        throw new Refusal(
-          "impossible",
-          `The schedule has ${holds.length} holds, and at most ${holdsMax} are allowed.`,
-        );
-      if (existing !== undefined && isDeepStrictEqual({ ...existing, since: hold.since }, hold)) return null;
+      if (existing === undefined) refuseFull(holds, hold);
+      else if (isAsAsked(existing, hold) && !widens(hold, existing)) return null;
+      else refuseWider(params.caller, [existing]);
       return {
         edit: {
           change: "paused",
@@ -45,6 +55,10 @@ export function pauseSteps(params: Pick<PauseParams, "caller" | "reason" | "unti
       };
     },
   };
+}
+
+function isAsAsked(existing: Hold, { reason, until }: Hold): boolean {
+  return existing.reason === reason && existing.until?.getTime() === until?.getTime();
 }
 
 export interface ResumeParams extends EditParams {
@@ -65,9 +79,10 @@ export function resumeSteps(params: Pick<ResumeParams, "caller" | "owner">): Edi
       const owner = params.owner ?? params.caller.name;
       const holds = await known.holdsOf(current.id);
       const meant = [ownHold(owner), ...(params.owner === undefined ? [carillonsOwn] : [])];
-      const remove = meant.filter((hold) => holds.some((each) => isSameHold(each, hold)));
+      const remove = meant.flatMap((hold) => holds.find((each) => isSameHold(each, hold)) ?? []);
       const [first, also] = remove;
       if (first === undefined) return null;
+      refuseWider(params.caller, remove);
       const detail = { owner: first.owner, ...(also === undefined ? {} : { also: also.owner }) };
       return {
         edit: { change: "resumed", holds: { remove }, detail },

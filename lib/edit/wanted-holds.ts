@@ -110,7 +110,8 @@ async function decide(tx: Tx, { current, state }: EditContext, wanted: WantedHol
   if (current.id !== wanted.scheduleId || (await isAboutElse(tx, wanted))) return null;
   const holds = await holdsOfOne(tx, current.id);
   if (holds.some((each) => isSameHold(each, carillonsOwn))) return null;
-  const hold: Hold = { ...carillonsOwn, reason: wanted.reason, until: null, since: state.now };
+  const made = { reason: wanted.reason, until: null, since: state.now, reach: null, team: null };
+  const hold: Hold = { ...carillonsOwn, ...made };
   return {
     edit: {
       change: "paused",

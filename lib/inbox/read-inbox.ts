@@ -4,7 +4,7 @@ import { readCommands } from "../command/apply-commands.ts";
 import { refuseInexactNumbers } from "../command/exact-numbers.ts";
 import { refuseDeep } from "../command/json-depth.ts";
 import { Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/shape/caller.ts";
+import { allKeys, type Caller } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import type { InboxRow } from "./inbox-rows.ts";
 
@@ -48,7 +48,8 @@ function readInput(
   input: Json,
   acceptance: Acceptance,
 ): { operation: Operation; verb: string } | { refusal: Refused } {
-  const caller: Caller = { name: `sql:${role}`, origin: { via: "sql", request: id, at: at.toISOString() } };
+  const origin = { via: "sql", request: id, at: at.toISOString() } as const;
+  const caller: Caller = { name: `sql:${role}`, reach: allKeys, origin };
   const [read] = readCommands([{ input, caller, countFrom: at }], acceptance);
   if (read === undefined) throw new Error(`Command ${id} of the inbox was not read.`);
   if ("refusal" in read) return { refusal: read.refusal };

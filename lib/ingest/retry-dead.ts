@@ -34,6 +34,7 @@ export async function retryDead(
   const origin = { ...caller.origin, via: "queue" } as const;
   const { understood, refused } = understand({ ...deps, refuseKey }, [received], now, {
     name: queueName,
+    reach: caller.reach,
     origin,
   });
   for (const { refusal } of refused) throw new Refusal(refusal.kind, refusal.message, refusal.faults);

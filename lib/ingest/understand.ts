@@ -2,7 +2,7 @@ import { v5 as uuidv5 } from "uuid";
 import type { Operation, Refused } from "../batch/operation.ts";
 import { readCommands } from "../command/apply-commands.ts";
 import { Refusal } from "../refusal.ts";
-import type { Caller } from "../schedule/shape/caller.ts";
+import { type Caller, reachOf } from "../schedule/shape/caller.ts";
 import type { IngestDeps } from "./ingest-deps.ts";
 import type { Kept, Stamped } from "./memory.ts";
 import type { Received } from "./received.ts";
@@ -69,7 +69,11 @@ function operationOf(
   now: Date,
   as: Caller,
 ): { operation: Operation } | { key: string | null; refusal: Refused } {
-  const caller: Caller = { ...as, origin: { via: "queue", ...as.origin, request: id } };
+  const caller: Caller = {
+    ...as,
+    reach: as.reach ?? reachOf(prefix),
+    origin: { via: "queue", ...as.origin, request: id },
+  };
   const [read] = readCommands(
     [
       {

@@ -20,6 +20,13 @@ export interface Hold extends HoldName {
   reason: string | null;
   until: Date | null;
   since: Date;
+  /**
+   * The prefix of the keys that its maker reached, empty for all. Null for a hold that Carillon has
+   * set by itself.
+   */
+  reach: string | null;
+  /** The team of its maker, for the limits of holds. */
+  team: string | null;
 }
 
 export interface HoldChange {
@@ -71,17 +78,10 @@ export function heldUntilOf(holds: readonly Hold[]): Date | null {
 
 export async function holdsOf(tx: Tx, scheduleIds: readonly string[]): Promise<Map<string, Hold[]>> {
   const rows = await keptPlan(tx<(Hold & { scheduleId: string })[]>`
-    select schedule_id as "scheduleId", scope, name, owner, reason, ${readableEnd(tx, tx`until`)} as until, ${readableStart(tx, tx`since`)} as since
+    select schedule_id as "scheduleId", scope, name, owner, reason, ${readableEnd(tx, tx`until`)} as until, ${readableStart(tx, tx`since`)} as since, reach, team
     from carillon.holds h where schedule_id = any(${scheduleIds}::bigint[]) order by h.since, scope, name, owner`);
   const byId = Map.groupBy(rows, ({ scheduleId }) => scheduleId);
-  const hold = ({ scope, name, owner, reason, until, since }: Hold): Hold => ({
-    scope,
-    name,
-    owner,
-    reason,
-    until,
-    since,
-  });
+  const hold = ({ scheduleId: _, ...each }: Hold & { scheduleId: string }): Hold => each;
   return new Map([...byId].map(([id, holds]) => [id, holds.map(hold)]));
 }
 
@@ -100,17 +100,17 @@ export async function writeHolds(
       delete from carillon.holds
       where schedule_id = ${scheduleId} and scope = ${scope} and name = ${name} and owner = ${owner}`;
   }
-  for (const { scope, name, owner, reason, since, until } of set) {
+  for (const { scope, name, owner, reason, since, until, reach, team } of set) {
     await tx`
-      insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until, shard)
-      select id, ${scope}, ${name}, ${owner}, ${reason}, ${since}, ${until}, shard from carillon.schedules where id = ${scheduleId}
+      insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until, reach, team, shard)
+      select id, ${scope}, ${name}, ${owner}, ${reason}, ${since}, ${until}, ${reach}, ${team}, shard from carillon.schedules where id = ${scheduleId}
       on conflict (schedule_id, scope, name, owner) do update ${renewed(tx)}`;
   }
 }
 
 /** A hold that has ended but was not yet removed starts again instead of being renewed. */
 const renewed = (tx: Tx) => tx`
-  set reason = excluded.reason, until = excluded.until,
+  set reason = excluded.reason, until = excluded.until, reach = excluded.reach, team = excluded.team,
     since = case when holds.until <= excluded.since then excluded.since else holds.since end`;
 
 /** Writes different holds for each of these schedules. */
@@ -131,9 +131,9 @@ export async function writeHoldsOfEach(
       where h.schedule_id = r.schedule_id and h.scope = r.scope and h.name = r.name and h.owner = r.owner`;
   if (set.length > 0)
     await tx`
-      insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until, shard)
+      insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until, reach, team, shard)
       select h.*, s.shard from json_to_recordset(${JSON.stringify(set)}::text::json)
-        h (schedule_id bigint, scope text, name text, owner text, reason text, since timestamptz, until timestamptz)
+        h (schedule_id bigint, scope text, name text, owner text, reason text, since timestamptz, until timestamptz, reach text, team text)
       join carillon.schedules s on s.id = h.schedule_id
       on conflict (schedule_id, scope, name, owner) do update ${renewed(tx)}`;
 }
@@ -142,11 +142,11 @@ export async function writeHoldsOfEach(
 export async function writeHoldOfEach(
   tx: Tx,
   scheduleIds: readonly string[],
-  { scope, name, owner, reason, since, until }: Hold,
+  { scope, name, owner, reason, since, until, reach, team }: Hold,
 ): Promise<void> {
   await tx`
-    insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until, shard)
-    select id, ${scope}, ${name}, ${owner}, ${reason}, ${since}, ${until}, shard from carillon.schedules where id = any(${scheduleIds}::bigint[])
+    insert into carillon.holds (schedule_id, scope, name, owner, reason, since, until, reach, team, shard)
+    select id, ${scope}, ${name}, ${owner}, ${reason}, ${since}, ${until}, ${reach}, ${team}, shard from carillon.schedules where id = any(${scheduleIds}::bigint[])
     on conflict (schedule_id, scope, name, owner) do update ${renewed(tx)}`;
 }
 

@@ -49,11 +49,13 @@ export function lockLabelAlone(tx: Tx, label: Label): PromiseLike<unknown> {
 }
 
 /** A hold of a group or a tag, and the progress of applying it to the members. */
-export interface SharedHold extends Label, Omit<Hold, keyof HoldName> {
+export interface SharedHold extends Label, Omit<Hold, keyof HoldName | "reach" | "team"> {
   owner: string;
   /** Binds only members whose keys begin with this; empty for all members. */
   prefix: string;
   author: string;
+  /** The team of the caller that set it, for the limits. */
+  team: string;
   /** The source of the request that set or released the hold; null in rows of older versions. */
   origin: Origin | null;
   revision: string;
@@ -69,14 +71,20 @@ export interface SharedHold extends Label, Omit<Hold, keyof HoldName> {
 
 export type SharedHoldName = Label & Pick<SharedHold, "owner" | "prefix">;
 
-/** The most holds of a label, because each new member gets all of them. */
+/**
+ * The most holds of one team on a label that bind the same keys, because each new member gets all
+ * of them.
+ */
 export const sharedHoldsMax = 50;
+
+/** The most holds of one team on a label, for all of its prefixes together. */
+export const teamHoldsMax = 1_000;
 
 /** The most ended holds that one statement removes; the next tick removes the rest. */
 const endedMax = 1_000;
 
 const columns = (tx: Tx) => tx`
-  h.scope, h.name, h.owner, h.prefix, h.reason, h.since, nullif(h.until, 'infinity') as until, h.author, h.origin, h.revision, h.released_at as "releasedAt", h.reached, h.members`;
+  h.scope, h.name, h.owner, h.prefix, h.reason, h.since, nullif(h.until, 'infinity') as until, h.author, h.team, h.origin, h.revision, h.released_at as "releasedAt", h.reached, h.members`;
 
 const named = (tx: Tx, { scope, name, prefix, owner }: SharedHoldName) =>
   tx`scope = ${scope} and name = ${name} and prefix = ${prefix} and owner = ${owner}`;
@@ -107,7 +115,7 @@ export function binds({ prefix }: Pick<SharedHold, "prefix">, key: string): bool
 export async function holdsBinding(tx: Tx, labels: readonly Label[], now: Date): Promise<BindingHold[]> {
   if (labels.length === 0) return [];
   const holds = await tx<BindingHold[]>`
-    select h.scope, h.name, h.owner, h.prefix, h.reason, nullif(h.until, 'infinity') as until
+    select h.scope, h.name, h.owner, h.prefix, h.prefix as reach, h.team, h.reason, nullif(h.until, 'infinity') as until
     from unnest(${labels.map(({ scope }) => scope)}::text[], ${labels.map(({ name }) => name)}::text[]) l (scope, name)
     join carillon.shared_holds h on h.scope = l.scope and h.name = l.name collate "C"
     where h.released_at is null and (h.until is null or h.until > ${now})`;
@@ -117,15 +125,15 @@ export async function holdsBinding(tx: Tx, labels: readonly Label[], now: Date):
 /** Sets a hold, as a new request: the unfinished walk of an older one is dropped. */
 export async function writeSharedHold(
   tx: Tx,
-  hold: SharedHoldName & Pick<SharedHold, "reason" | "since" | "until">,
+  hold: SharedHoldName & Pick<SharedHold, "reason" | "since" | "until" | "team">,
   author: Caller,
 ): Promise<void> {
-  const { scope, name, owner, prefix, reason, since, until } = hold;
+  const { scope, name, owner, prefix, reason, since, until, team } = hold;
   await tx`
-    insert into carillon.shared_holds (scope, name, owner, prefix, reason, since, until, author, origin)
-    values (${scope}, ${name}, ${owner}, ${prefix}, ${reason}, ${since}, ${until}, ${author.name}, ${originText(author)}::text::jsonb)
+    insert into carillon.shared_holds (scope, name, owner, prefix, reason, since, until, team, author, origin)
+    values (${scope}, ${name}, ${owner}, ${prefix}, ${reason}, ${since}, ${until}, ${team}, ${author.name}, ${originText(author)}::text::jsonb)
     on conflict (scope, name, prefix, owner) do update
-    set reason = excluded.reason, since = excluded.since, until = excluded.until, author = excluded.author, origin = excluded.origin,
+    set reason = excluded.reason, since = excluded.since, until = excluded.until, team = excluded.team, author = excluded.author, origin = excluded.origin,
       revision = excluded.revision, released_at = null, reached = '', members = 0`;
 }
 

@@ -57,7 +57,7 @@ export async function findPrincipal(sql: Tx, principal: Principal): Promise<Pres
   const kept = await presentedBy(sql, hash);
   if (kept === null) throw new Error(`The row of ${principal.name} was deleted right after it was written.`);
   // Another request of the same principal, with other rights, may have written the row meanwhile.
-  return { ...kept, scope, prefix };
+  return { ...kept, scope, prefix, team: prefix };
 }
 
 async function keepPrincipal(sql: Tx, { name, scope, prefix }: Principal, hash: Buffer): Promise<void> {

@@ -21,6 +21,7 @@ interface TokenRow {
   name: string;
   scope: Scope;
   prefix: string | null;
+  team: string | null;
   expiresAt: Date | null;
   count: number | null;
   perMs: number | null;
@@ -32,7 +33,7 @@ interface TokenRow {
 }
 
 const tokenRows = (tx: Tx) => tx`
-  select t.id, t.name, t.scope, t.prefix, t.expires_at as "expiresAt", t.rate_count as count, t.rate_ms as "perMs",
+  select t.id, t.name, t.scope, t.prefix, coalesce(t.team, t.prefix) as team, t.expires_at as "expiresAt", t.rate_count as count, t.rate_ms as "perMs",
     t.created_at as "createdAt", t.created_by as "createdBy", t.last_used_at as "lastUsedAt", t.rotated_at as "rotatedAt",
     (select max(e.ends_at) from carillon.earlier_secrets e where e.token_id = t.id and e.ends_at > carillon.clock()) as "earlierUntil"
   from carillon.tokens t`;
@@ -78,24 +79,22 @@ export async function lockTokensAndLasting(tx: Tx, ids: readonly string[]): Prom
   return rows.filter(({ lasts }) => lasts).map(({ id }) => id);
 }
 
-/** Tokens under the prefix, ordered by name; `after` is the name at which the page before ended. */
+/** The place of a token in the order of lists. */
+export type TokenPlace = Pick<Token, "id" | "name">;
+
+/** Tokens under the prefix, ordered by name; `after` is the token at which the page before ended. */
 export async function listTokens(
   tx: Tx,
-  { prefix, after, limit }: { prefix: string | null; after?: string | undefined; limit: number },
-): Promise<{ items: TokenRead[]; next?: string }> {
+  { prefix, after, limit }: { prefix: string | null; after?: TokenPlace | undefined; limit: number },
+): Promise<{ items: TokenRead[]; next?: TokenPlace }> {
   const rows = await tx<TokenRow[]>`
-    ${tokenRows(tx)} where ${under(tx, prefix)} ${after === undefined ? tx`` : tx`and t.name > ${after}`}
-    order by t.name limit ${limit + 1}`;
+    ${tokenRows(tx)} where ${under(tx, prefix)} ${after === undefined ? tx`` : tx`and (t.name, t.id) > (${after.name}, ${after.id}::uuid)`}
+    order by t.name, t.id limit ${limit + 1}`;
   const items = rows.slice(0, limit).map(tokenRead);
-  const last = items.at(-1)?.name;
-  return rows.length > limit && last !== undefined ? { items, next: last } : { items };
-}
-
-/** The names of tokens that do not lie under the prefix. */
-export async function namesBeyond(tx: Tx, names: readonly string[], prefix: string): Promise<string[]> {
-  const rows = await tx<{ name: string }[]>`
-    select t.name from carillon.tokens t where t.name = any(${[...names]}::text[]) and ${under(tx, prefix)} is not true`;
-  return rows.map(({ name }) => name);
+  const last = items.at(-1);
+  return rows.length > limit && last !== undefined
+    ? { items, next: { id: last.id, name: last.name } }
+    : { items };
 }
 
 export function isTokenId(text: string): boolean {

@@ -56,8 +56,8 @@ export async function createToken(sql: Sql, params: TokenParams & { asked: NewTo
       if (expiresAt !== null && expiresAt <= now)
         throw notUnderstood({ path: "expiresAt", message: "lies in the past" });
       await tx`
-        insert into carillon.tokens (id, hash, name, scope, prefix, expires_at, rate_count, rate_ms, created_at, created_by)
-        values (${id}, ${hashOf(secret)}, ${asked.name}, ${asked.scope}, ${prefix}, ${expiresAt},
+        insert into carillon.tokens (id, hash, name, scope, prefix, team, expires_at, rate_count, rate_ms, created_at, created_by)
+        values (${id}, ${hashOf(secret)}, ${asked.name}, ${asked.scope}, ${prefix}, ${own.team}, ${expiresAt},
           ${rate?.count ?? null}, ${rate?.perMs ?? null}, ${now}, ${caller.name})`;
       const token = await written(tx, id);
       await note(tx, "token.created", token, caller, {
@@ -70,9 +70,12 @@ export async function createToken(sql: Sql, params: TokenParams & { asked: NewTo
     });
   } catch (error) {
     if (sqlState(error) !== "unique_violation" || violatedConstraint(error) !== "tokens_name") throw error;
-    throw new Refusal("conflict", `A token with the name ${JSON.stringify(asked.name)} exists already.`, [
-      { path: "name", message: "is taken, perhaps by a token that has expired: delete that token first" },
-    ]);
+    // A token of the same prefix is one that the caller sees. Others are not looked at.
+    throw new Refusal(
+      "conflict",
+      `A token of this prefix with the name ${JSON.stringify(asked.name)} exists already.`,
+      [{ path: "name", message: "is taken, perhaps by a token that has expired: delete that token first" }],
+    );
   }
 }
 

@@ -13,6 +13,8 @@ export interface Token {
   scope: Scope;
   /** The prefix of the keys that the token may touch; null for all keys. */
   prefix: string | null;
+  /** The first prefix in the chain of tokens that made this one; null if the token reaches all keys. */
+  team: string | null;
 }
 
 /** A token as it is found for a request. */
@@ -46,7 +48,7 @@ export async function findToken(sql: Tx, bearer: string): Promise<PresentedToken
 
 export async function presentedBy(sql: Tx, hash: Buffer): Promise<PresentedToken | null> {
   const [row] = await sql<TokenRow[]>`
-    select t.id, t.name, t.scope, t.prefix, t.expires_at as "expiresAt", t.rate_count as count, t.rate_ms as "perMs",
+    select t.id, t.name, t.scope, t.prefix, coalesce(t.team, t.prefix) as team, t.expires_at as "expiresAt", t.rate_count as count, t.rate_ms as "perMs",
       t.last_used_at > carillon.clock() - ${notedEveryMs} * interval '1 millisecond' is true as "isUseNoted"
     from (
       select * from carillon.tokens where hash = ${hash}

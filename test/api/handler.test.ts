@@ -8,7 +8,7 @@ import { Refusal } from "../../lib/refusal.ts";
 import type { PresentedToken } from "../../lib/token/token.ts";
 import { type EventParts, httpEvent, invocation } from "./http-event.ts";
 
-const plain = { prefix: null, expiresAt: null, rate: null, isUseNoted: true };
+const plain = { prefix: null, team: null, expiresAt: null, rate: null, isUseNoted: true };
 
 const tokens: Readonly<Record<string, PresentedToken>> = {
   reader: { id: "1", name: "reader", scope: "read", ...plain },
@@ -102,7 +102,6 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
       rotate: operation("rotateToken"),
       remove: operation("removeToken"),
       readOwn: operation("readOwn"),
-      namesBeyond: operation("namesBeyond"),
     },
     inbox: {
       apply: async () => operation("applyInbox")(undefined),

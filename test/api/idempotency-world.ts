@@ -46,7 +46,7 @@ export interface KeyedWorld {
   close(): Promise<void>;
 }
 
-const token = { id: randomUUID(), name: "ann", scope: "admin", prefix: null } as const;
+const token = { id: randomUUID(), name: "ann", scope: "admin", prefix: null, team: null } as const;
 
 export async function keyedWorld(moment?: Moment): Promise<KeyedWorld> {
   const database = await testDatabase();

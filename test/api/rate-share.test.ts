@@ -8,6 +8,7 @@ const token = {
   name: "t",
   scope: "read",
   prefix: null,
+  team: null,
   expiresAt: null,
   isUseNoted: true,
   rate: parseRate("100/s"),

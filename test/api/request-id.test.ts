@@ -39,6 +39,7 @@ function setup({ failure, admit = async () => {}, requireIfMatch = false }: Sett
             name: bearer,
             scope: bearer,
             prefix: null,
+            team: null,
             expiresAt: null,
             rate: null,
             isUseNoted: true,

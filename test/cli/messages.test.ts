@@ -64,6 +64,21 @@ describe("commands with several items", () => {
     for (const verb of ["get", "rotate", "rm"])
       expect(await cli.carillon(["token", verb, "nobody", "--yes"])).toMatchObject({ code: 4, out: "" });
   });
+
+  test("A name that several tokens have is refused with their ids, and each is taken by its id", async () => {
+    const ids: string[] = [];
+    for (const prefix of ["a:", "b:"]) {
+      const made = await cli.carillon(["token", "create", "shared", "--prefix", prefix, "--json"]);
+      ids.push((JSON.parse(made.out) as { id: string }).id);
+    }
+    for (const verb of ["get", "rotate", "rm"]) {
+      const { code, out, err } = await cli.carillon(["token", verb, "shared", "--yes"]);
+      expect([code, out]).toEqual([2, ""]);
+      expect(err).toContain('2 tokens have the name "shared". Give the id: ');
+      for (const [index, id] of ids.entries()) expect(err).toContain(`${id} (${index === 0 ? "a:" : "b:"})`);
+    }
+    for (const id of ids) expect((await cli.carillon(["token", "rm", id, "--yes"])).code).toBe(0);
+  });
 });
 
 describe("secrets", () => {

@@ -219,7 +219,10 @@ describe("an occurrence whose job waits", () => {
         job: job({ state: "retrying", attempt: 1, error: "no luck", readyAt: null }),
         heldSince: at("10:20:00").getTime(),
         holds: [
-          { scope: "group", name: "g", owner: "bob", reason: null, since: at("10:20:00"), until: null },
+          {
+            ...{ scope: "group", name: "g", owner: "bob", reason: null, since: at("10:20:00"), until: null },
+            ...{ reach: "", team: "" },
+          },
         ],
       }),
     ).toMatchObject({

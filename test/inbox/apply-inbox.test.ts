@@ -103,11 +103,12 @@ describe("each verb", () => {
     await world.tick();
     expect(await read("edited")).toMatchObject({ body: { payload: 2 }, state: "paused" });
     const [hold] = await world.sql`
-      select h.owner, h.reason, h.until from carillon.holds h join carillon.schedules s on s.id = h.schedule_id where s.key = 'edited'`;
+      select h.owner, h.reason, h.until, h.reach from carillon.holds h join carillon.schedules s on s.id = h.schedule_id where s.key = 'edited'`;
     expect(hold).toEqual({
       owner: `sql:${role}`,
       reason: "moving house",
       until: new Date("2026-12-31T22:00:00Z"),
+      reach: "",
     });
     await sql`select carillon.resume_schedule('edited')`;
     await world.tick();

@@ -1,14 +1,7 @@
-import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
-import { acceptanceOf } from "../../lib/command/acceptance.ts";
-import { allowedTargetsFrom } from "../../lib/command/allowed-targets.ts";
-import { applyChunk, deadOf } from "../../lib/ingest/apply-chunk.ts";
-import { readMessage } from "../../lib/ingest/received.ts";
-import { understand } from "../../lib/ingest/understand.ts";
-import { silentLog } from "../../lib/log/log.ts";
-import { memoryQueue } from "../../lib/tools/testing/memory-queue.ts";
 import { type OwnApi, ownApi } from "../api/own-api.ts";
+import { sendCommands } from "./send-commands.ts";
 
 let api: OwnApi;
 beforeAll(async () => {
@@ -17,28 +10,7 @@ beforeAll(async () => {
 afterAll(() => api.stop());
 beforeEach(() => api.sql`delete from carillon.dead_commands`);
 
-/** Applies commands as the function does, without the dead-letter queue. */
-async function send(commands: unknown): Promise<void> {
-  const deps = {
-    sql: api.sql,
-    queue: memoryQueue(api.clock, silentLog),
-    log: silentLog,
-    prefix: null,
-    acceptance: acceptanceOf({ handlers: [], targets: allowedTargetsFrom({ AWS_REGION: "us-east-1" }) }),
-  };
-  const now = api.clock.now();
-  const attributes = {
-    SentTimestamp: String(now.getTime()),
-    ApproximateReceiveCount: "1",
-    SenderId: "",
-    ApproximateFirstReceiveTimestamp: "0",
-  };
-  const read = readMessage({ messageId: randomUUID(), body: JSON.stringify(commands), attributes });
-  const received = read.flatMap((each) => ("refusal" in each ? [] : [each]));
-  const { understood, refused } = understand(deps, received, now);
-  const dead = refused.map((each) => deadOf(each.received, each.key, each.refusal));
-  await applyChunk(deps, { commands: understood, dead, mayWait: () => false });
-}
+const send = (commands: unknown) => sendCommands(api, commands);
 
 const page = z.object({
   items: z.array(z.looseObject({ id: z.string(), key: z.string() })),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { Carillon } from "../../lib/client/main.ts";
 import { chromium } from "../support/chromium.ts";
 import { until } from "../support/until.ts";
 import { type OwnBrowser, settled, type Tab } from "./browser.ts";
@@ -233,6 +234,19 @@ describe.runIf(chromium !== undefined)("what the page changes (needs Chromium)",
     await entry.getByRole("button").click();
     const row = entry.getByRole("row", { name: /^when/ });
     expect(await row.getByRole("cell").allTextContents()).toEqual(["every 5m", "every 10m"]);
+    await tab.close();
+  });
+
+  test("The audit names the prefix of a team's token, since another token may have its name", async () => {
+    const { token, name } = await own.client.tokens.create({ name: "ops", scope: "write", prefix: "hooks:" });
+    expect(name).toBe("ops");
+    await new Carillon({ url: own.url, token }).schedules.patch("hooks:orders", {
+      description: "By the team",
+    });
+    const tab = await tabAt("/audit?action=schedule.patched&subject=hooks:orders");
+    const entry = tab.page.getByRole("listitem").filter({ hasText: "ops changed hooks:orders" }).first();
+    await entry.getByRole("button").click();
+    await entry.getByText("through the API, with the prefix hooks:").waitFor();
     await tab.close();
   });
 });

@@ -219,6 +219,17 @@ describe("ctx.schedule", () => {
     expect(await world.jobs("next")).toEqual([]);
   });
 
+  test("a hold that ctx.schedule sets has the reach of all keys", async () => {
+    const paused: ScheduleInput = { ...next, paused: true };
+    await ranFrom(
+      {},
+      edits((schedule) => schedule.put("next", paused)),
+    );
+    expect(await world.sql`select owner, reach from carillon.holds`).toEqual([
+      { owner: "handler:edits", reach: "" },
+    ]);
+  });
+
   test.each<[string, (schedule: HandlerSchedules) => void, RegExp]>([
     ["a bad `when`", (s) => s.put("x", { ...next, when: "whenever" }), /whenever|when/],
     [

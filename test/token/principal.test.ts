@@ -39,7 +39,7 @@ test("a principal has the rights of this request, also if another request with m
   const go = await held.promise;
   expect(await findPrincipal(sql, ann({ scope: "admin", prefix: null }))).toMatchObject({ scope: "admin" });
   go();
-  expect(await reading).toMatchObject({ name: "jwt:ann", scope: "read", prefix: "a:" });
+  expect(await reading).toMatchObject({ name: "jwt:ann", scope: "read", prefix: "a:", team: "a:" });
   await writing.end();
 });
 

@@ -42,6 +42,7 @@ async function newToken(rate: string | null): Promise<PresentedToken> {
     name: "t",
     scope: "read",
     prefix: null,
+    team: null,
     expiresAt: null,
     isUseNoted: true,
     rate: rate === null ? null : rateOf(rate),

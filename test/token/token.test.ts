@@ -66,7 +66,7 @@ describe("a token", () => {
   test("a token allows its scope and those below", () => {
     const scopes: Scope[] = ["read", "write", "admin"];
     const allowed = scopes.map((scope) =>
-      scopes.filter((needed) => allows({ id: "", name: "", scope, prefix: null }, needed)),
+      scopes.filter((needed) => allows({ id: "", name: "", scope, prefix: null, team: null }, needed)),
     );
     expect(allowed).toEqual([["read"], ["read", "write"], ["read", "write", "admin"]]);
   });

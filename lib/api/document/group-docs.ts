@@ -123,7 +123,8 @@ export function labelDocs(
     },
     pause: {
       summary: `Pause a ${scope}`,
-      description: "Holds all of its schedules, including schedules added later.",
+      description:
+        "Holds all of its schedules, including schedules added later. A team has at most 50 holds on it for the same keys, and 1,000 in all (409).",
       tag,
       body: { schema: pauseShape, optional: true, example: { reason: "under review" } },
       answers: { 200: held },
@@ -131,7 +132,8 @@ export function labelDocs(
     },
     resume: {
       summary: `Resume a ${scope}`,
-      description: "Releases one owner's hold on it; every other hold stays.",
+      description:
+        "Releases one owner's hold on it; every other hold stays. A hold of a caller that reaches more keys cannot be released (403).",
       tag,
       body: { schema: resumeShape, optional: true, example: { owner: "shop" } },
       answers: { 200: { ...held, example: { done: 2, hold: null } } },

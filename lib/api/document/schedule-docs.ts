@@ -71,7 +71,7 @@ const remove: RouteDoc = {
 const pause: RouteDoc = {
   summary: "Pause a schedule",
   description:
-    "Sets a hold with an owner (the token's name; an admin may name another), a reason and optionally an end. Repeating the call changes nothing.",
+    "Sets a hold with an owner (the token's name; an admin may name another), a reason and optionally an end. Repeating the call changes nothing. A hold of a caller that reaches more keys cannot be changed (403), and a team has at most 100 holds of a schedule (422).",
   tag,
   body: {
     schema: pauseShape,
@@ -80,13 +80,13 @@ const pause: RouteDoc = {
   },
   headers: ["if-match"],
   answers: { 200: changed },
-  problems: [404, 412],
+  problems: [404, 412, 422],
 };
 
 const resume: RouteDoc = {
   summary: "Resume a schedule",
   description:
-    "Releases the caller's hold, or for admins the hold of the named owner. The schedule runs when no hold is left. Without a hold to release, nothing changes.",
+    "Releases the caller's hold, or for admins the hold of the named owner. The schedule runs when no hold is left. Without a hold to release, nothing changes. A hold of a caller that reaches more keys cannot be released (403).",
   tag,
   body: { schema: resumeShape, optional: true, example: { owner: "carillon" } },
   headers: ["if-match"],

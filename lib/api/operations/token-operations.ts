@@ -1,7 +1,7 @@
 import type { Sql } from "../../db/connect.ts";
 import type { Rate } from "../../job/rate.ts";
 import { type OwnToken, readOwnToken } from "../../token/own-token.ts";
-import { listTokens, namesBeyond, readToken, type TokenRead } from "../../token/read-tokens.ts";
+import { listTokens, readToken, type TokenPlace, type TokenRead } from "../../token/read-tokens.ts";
 import type { Token } from "../../token/token.ts";
 import {
   createToken,
@@ -18,16 +18,14 @@ export interface TokenOperations {
   rotate(params: TokenParams & { id: string; overlapMs: number }): Promise<Issued>;
   remove(params: TokenParams & { id: string }): Promise<void>;
   read(id: string, prefix: string | null): Promise<TokenRead | null>;
-  /** Ordered by name; `after` is the last name of the page before. */
+  /** Ordered by name; `after` is the place of the last token of the page before. */
   list(params: {
     prefix: string | null;
-    after?: string | undefined;
+    after?: TokenPlace | undefined;
     limit: number;
-  }): Promise<{ items: TokenRead[]; next?: string }>;
+  }): Promise<{ items: TokenRead[]; next?: TokenPlace }>;
   /** Reads the token of a request; null if it was deleted meanwhile. */
   readOwn(token: Token): Promise<OwnToken | null>;
-  /** Returns the names that belong to tokens outside the prefix. */
-  namesBeyond(names: readonly string[], prefix: string): Promise<string[]>;
 }
 
 /** `rateByDefault`: the rate of tokens without one of their own; null for no limit. */
@@ -39,6 +37,5 @@ export function tokenOperations(sql: Sql, rateByDefault: Rate | null): TokenOper
     read: (id, prefix) => readToken(sql, id, prefix),
     list: (params) => listTokens(sql, params),
     readOwn: (token) => readOwnToken(sql, token, rateByDefault),
-    namesBeyond: (names, prefix) => namesBeyond(sql, names, prefix),
   };
 }

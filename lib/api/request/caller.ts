@@ -7,7 +7,15 @@ export function callerOf(token: Token, { from }: Pick<ApiRequest, "from">): Call
   const { request, ip, agent } = from;
   return {
     name: token.name,
-    origin: { via: "api", token: token.id, request, ip: storable(ip), agent: storable(agent) },
+    reach: { prefix: token.prefix ?? "", team: token.team ?? "" },
+    origin: {
+      via: "api",
+      token: token.id,
+      ...(token.prefix === null ? {} : { prefix: token.prefix }),
+      request,
+      ip: storable(ip),
+      agent: storable(agent),
+    },
   };
 }
 

@@ -50,7 +50,11 @@ const entrySchema = z
     origin: z
       .strictObject({
         via: z.enum(["api", "queue", "sql", "handler"]),
-        token: z.string().optional(),
+        token: z.string().optional().describe("The id of the token."),
+        prefix: z
+          .string()
+          .optional()
+          .describe("The prefix of the token; tokens of other prefixes may have its name."),
         request: z.string().optional(),
         ip: z.string().optional(),
         agent: z.string().optional(),

@@ -12,7 +12,7 @@ import { type ProblemKind, problemDocument, problemSchema } from "../request/pro
 import { retrySeconds, somethingFailed } from "../request/problem-answer.ts";
 import { refuseForeignKey } from "../request/reach.ts";
 import { noQuery, type Route, readShape, route } from "../request/route.ts";
-import { ownersRefused } from "./hold-owner.ts";
+import { refuseOwner } from "./hold-owner.ts";
 
 export const batchMax = 1_000;
 
@@ -92,14 +92,13 @@ export function batchRoutes(operations: Operations): Route[] {
       },
       answer: async ({ body, token, caller }) => {
         const { operations: inputs, atomic } = readShape(batchShape, body(), "body");
-        const refuseOwner = await ownersRefused({ tokens: operations.tokens, token }, inputs);
         const commands = inputs.map(
           (input): Command => ({
             input,
             caller,
             newKey: () => `${token.prefix ?? ""}job:${uuidv7()}`,
             refuseKey: (key) => refuseForeignKey(token, key),
-            refuseOwner,
+            refuseOwner: (verb, owner) => refuseOwner(token, verb, owner),
           }),
         );
         const results = await operations.applyBatch(commands, { allOrNothing: atomic });

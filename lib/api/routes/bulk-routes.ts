@@ -30,7 +30,7 @@ export function bulkRoutes(operations: Operations): Route[] {
       answer: async (call) => {
         const asked = readShape(pauseManyShape, call.body(), "body");
         const { until, owner: named } = asked;
-        const owner = await ownerFor({ tokens: operations.tokens, token: call.token }, named);
+        const owner = ownerFor(call.token, named);
         return changed(operations, call, asked, { verb: "pause", until: until ?? undefined, owner });
       },
     }),
@@ -40,7 +40,7 @@ export function bulkRoutes(operations: Operations): Route[] {
       doc: bulkDocs.resume,
       answer: async (call) => {
         const asked = readShape(resumeManyShape, call.body(), "body");
-        const owner = await resumedOwnerFor({ tokens: operations.tokens, token: call.token }, asked.owner);
+        const owner = resumedOwnerFor(call.token, asked.owner);
         return changed(operations, call, asked, { verb: "resume", owner });
       },
     }),

@@ -99,7 +99,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
             caller,
             reason: reason ?? undefined,
             until: until ?? undefined,
-            owner: await ownerFor({ tokens: operations.tokens, token }, owner),
+            owner: ownerFor(token, owner),
             prefix: token.prefix ?? undefined,
             revision: readRevision(query.cursor),
           }),
@@ -119,7 +119,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
           await operations.resumeLabel({
             label,
             caller,
-            owner: await ownerFor({ tokens: operations.tokens, token }, owner),
+            owner: ownerFor(token, owner),
             prefix: token.prefix ?? undefined,
             revision: readRevision(query.cursor),
           }),

@@ -115,7 +115,7 @@ function holdRoutes(operations: Operations): Route[] {
             ifMatch: readIfMatch(header("if-match")),
             reason: reason ?? undefined,
             until: until ?? undefined,
-            owner: await ownerFor({ tokens: operations.tokens, token }, owner),
+            owner: ownerFor(token, owner),
           }),
         );
       },
@@ -134,7 +134,7 @@ function holdRoutes(operations: Operations): Route[] {
             key,
             caller,
             ifMatch: readIfMatch(header("if-match")),
-            owner: await resumedOwnerFor({ tokens: operations.tokens, token }, owner),
+            owner: resumedOwnerFor(token, owner),
           }),
         );
       },

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { Refusal } from "../../refusal.ts";
+import { isTokenId, type TokenPlace } from "../../token/read-tokens.ts";
 import type { Issued } from "../../token/token-edits.ts";
 import { isPrincipalName, tokenNameFault } from "../../token/token-name.ts";
 import type { Operations } from "../operations/operations.ts";
@@ -23,6 +24,13 @@ const tag = "Tokens and audit";
  */
 const isName = (name: string) =>
   name.startsWith("first") || isPrincipalName(name) || tokenNameFault(name) === null;
+
+/** The place of a token in a cursor, such as `5f0c7a54-…/billing`. */
+function placeOf(text: string): TokenPlace | null {
+  const [id = "", ...rest] = text.split("/");
+  const name = rest.join("/");
+  return isTokenId(id) && isName(name) ? { id, name } : null;
+}
 
 export function tokenRoutes({ tokens }: Pick<Operations, "tokens">): Route[] {
   return [...readRoutes(tokens), ...editRoutes(tokens)];
@@ -48,13 +56,14 @@ function readRoutes(tokens: Operations["tokens"]): Route[] {
         },
       },
       answer: async ({ query: { limit, cursor }, token: { prefix } }) => {
-        const after = cursor === undefined ? undefined : readCursor(cursor, "tokens", isName);
-        const { items, next } = await tokens.list({ prefix, after, limit });
+        const isPlace = (text: string) => placeOf(text) !== null;
+        const after = cursor === undefined ? null : placeOf(readCursor(cursor, "tokens", isPlace));
+        const { items, next } = await tokens.list({ prefix, after: after ?? undefined, limit });
         return {
           status: 200,
           body: {
             items: items.map(tokenView),
-            ...(next === undefined ? {} : { cursor: writeCursor("tokens", next) }),
+            ...(next === undefined ? {} : { cursor: writeCursor("tokens", `${next.id}/${next.name}`) }),
           },
         };
       },

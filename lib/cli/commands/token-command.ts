@@ -117,9 +117,19 @@ async function handOut(
 async function find({ client, signal }: TokenCall, idOrName: string): Promise<TokenSummary> {
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(idOrName))
     return client.tokens.get(idOrName, { signal });
+  const found: TokenSummary[] = [];
   for await (const each of client.tokens.list({ limit: 100, signal }))
-    if (each.name === idOrName) return each;
-  throw new Missing(`There is no token ${JSON.stringify(idOrName)}: carillon token ls.`);
+    if (each.name === idOrName) found.push(each);
+  const [first, ...others] = found;
+  if (first === undefined)
+    throw new Missing(`There is no token ${JSON.stringify(idOrName)}: carillon token ls.`);
+  if (others.length > 0) throw new UsageFault(severalText(idOrName, found));
+  return first;
+}
+
+function severalText(name: string, found: readonly TokenSummary[]): string {
+  const ids = found.map(({ id, prefix }) => `${id} (${prefix === null ? "all keys" : printable(prefix)})`);
+  return `${found.length} tokens have the name ${JSON.stringify(name)}. Give the id: ${ids.join(", ")}.`;
 }
 
 function showTokens(out: Output, tokens: readonly TokenSummary[]): void {

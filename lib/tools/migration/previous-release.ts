@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "63593f4b83b028d2088a801826ea5f1c2b89f4a6501d22d5497671f6619cd4d2",
+  migrationsDigest: "ec066fff59927dc91cf4c60caa6d15f7705a4fb2876f26a5e08af4bd4807d52d",
 } as const;

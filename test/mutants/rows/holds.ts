@@ -3,6 +3,8 @@ import type { Mutant } from "../mutant.ts";
 const shared = "lib/batch/label-holds.ts";
 const ended = "lib/job-control/delete-ended.ts";
 const wanted = "lib/edit/wanted-holds.ts";
+const own = "lib/edit/schedule-holds.ts";
+const edits = "lib/edit/schedule-edits.ts";
 
 /** Holds of labels, holds that Carillon requests itself, and ended schedules that are deleted. */
 export const holdRows: readonly Mutant[] = [
@@ -23,8 +25,8 @@ export const holdRows: readonly Mutant[] = [
   {
     name: "a shared hold: a resume is limited to the caller's prefix",
     file: shared,
-    text: "(each) => each.owner === of && each.prefix.startsWith(prefix),",
-    replacement: "(each) => each.owner === of,",
+    text: "owned.filter((each) => each.prefix.startsWith(prefix));",
+    replacement: "owned;",
     tests: ["test/api/reach.test.ts"],
   },
   {
@@ -33,6 +35,69 @@ export const holdRows: readonly Mutant[] = [
     text: "if (revision !== undefined && revision !== existing.revision) throw overtaken();",
     replacement: "void revision;",
     tests: ["test/batch/shared-hold-cursor.test.ts"],
+  },
+  {
+    name: "a shared hold: only the holds of the same team count for the limit",
+    file: shared,
+    text: "standing.filter(({ team }) => team === hold.team);",
+    replacement: "[...standing];",
+    tests: ["test/api/hold-limits.test.ts"],
+  },
+  {
+    name: "a hold: only the holds of the same team count for the limit of a schedule",
+    file: own,
+    text: 'each.scope === "schedule" && each.team === team',
+    replacement: 'each.scope === "schedule" && team !== undefined',
+    tests: ["test/api/hold-limits.test.ts"],
+  },
+  {
+    name: "a hold: a caller that reaches fewer keys does not change it",
+    file: own,
+    text: "else refuseWider(params.caller, [existing]);",
+    replacement: "",
+    tests: ["test/api/hold-reach.test.ts"],
+  },
+  {
+    name: "a hold: a caller that reaches fewer keys does not release it",
+    file: own,
+    text: "refuseWider(params.caller, remove);",
+    replacement: "",
+    tests: ["test/api/hold-reach.test.ts"],
+  },
+  {
+    name: "a hold: a schedule does not leave a label whose hold reaches further than the caller",
+    file: edits,
+    text: "refuseWider(author, ofLabels.remove);",
+    replacement: "",
+    tests: ["test/api/hold-reach.test.ts"],
+  },
+  {
+    name: "a hold: a body with paused: false does not release a hold that reaches further",
+    file: edits,
+    text: "refuseWider(author, [standing]);",
+    replacement: "",
+    tests: ["test/api/hold-reach.test.ts"],
+  },
+  {
+    name: "a hold: a caller that reaches more keys makes it its own",
+    file: own,
+    text: "isAsAsked(existing, hold) && !widens(hold, existing)",
+    replacement: "isAsAsked(existing, hold)",
+    tests: ["test/api/hold-reach.test.ts"],
+  },
+  {
+    name: "a hold: a body with paused: true takes over a hold of the same name",
+    file: edits,
+    text: "else if (!widens(hold, standing)) return null;",
+    replacement: "else return null;",
+    tests: ["test/api/hold-reach.test.ts"],
+  },
+  {
+    name: "a token: one that a team makes belongs to the team",
+    file: "lib/token/token-edits.ts",
+    text: "${prefix}, ${own.team}, ${expiresAt}",
+    replacement: "${prefix}, ${null}, ${expiresAt}",
+    tests: ["test/api/hold-limits.test.ts"],
   },
   {
     name: "ended schedules: a schedule that an edit has kept since it was listed is not deleted",

@@ -101,7 +101,7 @@ export const tokens: readonly Mutant[] = [
   {
     name: "a principal has the powers of its own request, not of a concurrent one",
     file: principal,
-    text: "return { ...kept, scope, prefix };",
+    text: "return { ...kept, scope, prefix, team: prefix };",
     replacement: "return kept;",
     tests: ["test/token/principal.test.ts"],
   },

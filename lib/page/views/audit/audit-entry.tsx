@@ -111,6 +111,7 @@ function originText({ origin, id, version }: AuditEntry): string {
       ? ["by Carillon itself"]
       : [
           ways[origin.via],
+          origin.prefix === undefined ? null : `with the prefix ${origin.prefix}`,
           origin.agent === undefined ? null : `with ${origin.agent}`,
           origin.ip === undefined ? null : `from ${origin.ip}`,
           origin.request === undefined ? null : `request ${origin.request}`,
