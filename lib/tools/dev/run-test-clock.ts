@@ -15,13 +15,14 @@ export async function runTestClock(
   const own = settings.handlers === null ? null : await loadHandlers(settings.handlers, folder);
   // Only now: the functions import the handlers.
   const { startTestClock } = await import("../testing/http/start-test-clock.ts");
-  const { token, webhookAllow, pageName } = settings.local;
+  const { token, webhookAllow, eventSources, pageName } = settings.local;
   const now = settings.testClock;
   const stack = await startTestClock({
     port,
     now,
     token,
     webhookAllow,
+    eventSources,
     pageName,
     handlers: own?.loaded ?? [],
     log,

@@ -26,6 +26,7 @@ export interface TestClockParts {
   token: string | undefined;
   handlers: readonly JobHandler[];
   webhookAllow: string | undefined;
+  eventSources: string | undefined;
   pageName: string;
   log: Log;
 }
@@ -44,10 +45,16 @@ const closeGraceMs = 1_000;
  * that only requests move. Nothing of it outlives the process.
  */
 export async function startTestClock(parts: TestClockParts): Promise<TestClockStack> {
-  const { handlers, webhookAllow, pageName, log } = parts;
+  const { handlers, webhookAllow, eventSources, pageName, log } = parts;
   const token = parts.token ?? randomBytes(32).toString("base64url");
   const tests = await TestRoutes.opened((now = parts.now) =>
-    testCarillon({ now, handlers, token, ...(webhookAllow === undefined ? {} : { webhookAllow }) }),
+    testCarillon({
+      now,
+      handlers,
+      token,
+      ...(webhookAllow === undefined ? {} : { webhookAllow }),
+      ...(eventSources === undefined ? {} : { eventSources }),
+    }),
   );
   const page = localPage({ pageName, clock: systemClock, log });
   const http = await listenWith(parts.port, log, (request) => answerTo(request, { tests, token, page, log }));
