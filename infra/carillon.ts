@@ -104,6 +104,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
     const targets = new TargetAllowList(this, {
       queueArns: settings.targetQueueArns,
       busArns: settings.targetBusArns,
+      eventSources: settings.targetEventSources,
       functionArns: settings.targetFunctionArns,
     });
     const webhooks = new WebhookSender(this, "WebhookSender", {
