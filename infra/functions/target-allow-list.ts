@@ -3,7 +3,9 @@ import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 import { eventSourcesByDefault } from "../../lib/config/event-sources.ts";
+import type { EndpointUse } from "../network/endpoint-policy.ts";
 import { eventsOfSources } from "../queues/events-of-sources.ts";
+import type { InterfaceName } from "../settings/network.ts";
 import { acknowledgeWildcards } from "../watch/acknowledge.ts";
 
 export interface TargetAllowListProps {
@@ -49,14 +51,24 @@ export class TargetAllowList {
     this.account = stack.account;
   }
 
+  /** The rights of workers on targets, each with the endpoint that it goes through. */
+  get uses(): Readonly<Record<Exclude<InterfaceName, "secretsmanager">, EndpointUse>> {
+    const qualified = this.functions.filter((arn) => !arn.endsWith("*")).map((arn) => `${arn}:*`);
+    return {
+      sqs: { actions: ["sqs:SendMessage", "sqs:GetQueueUrl"], resources: this.queues },
+      events: { actions: ["events:PutEvents"], resources: this.buses },
+      lambda: { actions: ["lambda:InvokeFunction"], resources: [...this.functions, ...qualified] },
+    };
+  }
+
   /**
    * Grants a function that delivers to queues and buses the right to send to them. It gets the sources
    * as well, to refuse stored targets that IAM would refuse at every attempt.
    */
   admitSender(fn: LambdaFunction): void {
-    grant(fn, { actions: ["sqs:SendMessage", "sqs:GetQueueUrl"], resources: this.queues });
-    const conditions = eventsOfSources(this.sources);
-    grant(fn, { actions: ["events:PutEvents"], resources: this.buses, conditions });
+    const { sqs, events } = this.uses;
+    grant(fn, sqs);
+    grant(fn, events, eventsOfSources(this.sources));
     this.tellSources(fn);
   }
 
@@ -65,8 +77,7 @@ export class TargetAllowList {
    * resources.
    */
   admitInvoker(fn: LambdaFunction): void {
-    const qualified = this.functions.filter((arn) => !arn.endsWith("*")).map((arn) => `${arn}:*`);
-    grant(fn, { actions: ["lambda:InvokeFunction"], resources: [...this.functions, ...qualified] });
+    grant(fn, this.uses.lambda);
   }
 
   /** Names without an ARN mean this account; every function knows its region. */
@@ -85,12 +96,13 @@ export class TargetAllowList {
 
 function grant(
   fn: LambdaFunction,
-  statement: { actions: string[]; resources: string[]; conditions?: Record<string, unknown> },
+  { actions, resources }: EndpointUse,
+  conditions: Record<string, unknown> = {},
 ): void {
-  fn.addToRolePolicy(new PolicyStatement(statement));
+  fn.addToRolePolicy(new PolicyStatement({ actions: [...actions], resources: [...resources], conditions }));
   acknowledgeWildcards(
     fn.role ?? fn,
-    statement.resources,
+    resources,
     "Schedules name their targets later: the deployment limits them, by name or by the beginning of the name. A function's versions and aliases are included.",
   );
 }

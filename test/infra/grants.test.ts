@@ -73,6 +73,38 @@ test("docs/security.md lists every right with its reason; `npm run rights` write
   expect(tableIn(page, "resource policies")).toBe(resourcePoliciesTable(stack));
 });
 
+test.each([
+  [
+    "developers",
+    {
+      "Fn::Join": [
+        "",
+        ["arn:", { Ref: "AWS::Partition" }, ":iam::", { Ref: "AWS::AccountId" }, ":policy/developers"],
+      ],
+    },
+  ],
+  ["arn:aws:iam::123456789012:policy/teams/developers", "arn:aws:iam::123456789012:policy/teams/developers"],
+])(
+  "every role has the permissions boundary %s, also those of the CDK's own functions",
+  (permissionsBoundary, arn) => {
+    const roles = synthesised({ permissionsBoundary, archiveBucket: "ledger", stackSchedules: true }).ofType(
+      "AWS::IAM::Role",
+    );
+    expect(roles.map(([id]) => id)).toContainEqual(expect.stringMatching(/^MigrationProvider/));
+    for (const [id, { Properties }] of roles)
+      expect([id, Properties["PermissionsBoundary"]]).toEqual([id, arn]);
+  },
+);
+
+test("without the setting no role has a permissions boundary, and something that is no policy is refused", () => {
+  for (const [, { Properties }] of stack.ofType("AWS::IAM::Role"))
+    expect(Properties).not.toHaveProperty("PermissionsBoundary");
+  for (const permissionsBoundary of ["two words", "arn:aws:iam::123456789012:role/developers", ""])
+    expect(() => synthesised({ permissionsBoundary })).toThrow(
+      "carillon:permissionsBoundary: it takes the name",
+    );
+});
+
 test("no role has a managed policy", () => {
   for (const [, { Properties }] of stack.ofType("AWS::IAM::Role")) {
     expect(Properties["ManagedPolicyArns"]).toBeUndefined();

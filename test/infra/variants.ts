@@ -29,6 +29,8 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
 
   "highly available": { highlyAvailable: true, databaseClass: "m7g.large" },
 
+  "limited roles": { permissionsBoundary: "developers" },
+
   "own VPC": { ...broughtVpc, endpoints: "sqs,events,lambda,secretsmanager" },
 
   "own VPC with its own ways out": { ...broughtVpc, endpoints: "none" },
@@ -181,6 +183,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
 
   "own network with the ways of handlers": {
     endpoints: "sqs,events,lambda,secretsmanager,dynamodb,s3",
+    resourceAccounts: "210987654321,321098765432",
   },
 
   "longest lists": {
