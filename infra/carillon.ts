@@ -77,6 +77,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
   private readonly network: Network;
   private readonly api: Api;
   private readonly tick: Tick;
+  private readonly ingest: IngestQueue;
   private readonly metrics: Metrics;
   private readonly ownHandlers: Handlers | undefined;
   private readonly makeStackSchedules: () => StackSchedules;
@@ -131,6 +132,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
       alarms,
       prefix: settings.ingestPrefix,
       watchRuleArns: settings.watchRuleArns,
+      senders: settings.commandSenders,
       maxConcurrency: settings.ingestConcurrency,
     });
     const tick = new Tick(this, "Tick", { ...settings, ...shared, alarms, metrics });
@@ -196,6 +198,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
     this.url = api.url;
     this.pageUrl = page === undefined ? undefined : `${api.url}/`;
     this.apiDomainTarget = api.domainTarget;
+    this.ingest = ingest;
     this.ingestQueue = ingest.queue;
     this.adminToken = migration.adminToken;
   }
@@ -229,9 +232,12 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
     return atCaller(this.grantInvokeApi, () => this.api.grantInvoke(grantee));
   }
 
-  /** Lets a caller send commands to the ingest queue, which asks for no token. */
+  /**
+   * Lets a caller send commands to the ingest queue, which asks for no token. Throws for a role or
+   * user where `commandSenders` lists those that may send, because a grant would have no effect.
+   */
   grantSendCommands(grantee: IGrantable): Grant {
-    return this.ingestQueue.grantSendMessages(grantee);
+    return atCaller(this.grantSendCommands, () => this.ingest.grantSend(grantee));
   }
 
   /** Ticks that ran to their end: each minute one, or as many as tickShards. */

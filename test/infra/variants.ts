@@ -29,7 +29,10 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
 
   "highly available": { highlyAvailable: true, databaseClass: "m7g.large" },
 
-  "limited roles": { permissionsBoundary: "developers" },
+  "limited roles and senders": {
+    permissionsBoundary: "developers",
+    commandSenders: "arn:aws:iam::123456789012:role/checkout,arn:aws:iam::210987654321:user/ops/import",
+  },
 
   "own VPC": { ...broughtVpc, endpoints: "sqs,events,lambda,secretsmanager" },
 
