@@ -6,6 +6,7 @@ import { type AlarmClock, systemClock } from "../lib/clock.ts";
 import { awsClientSettings, withoutSdkLog } from "../lib/config/aws.ts";
 import { endedWhenBlocked } from "../lib/config/blocked-process.ts";
 import { type Environment, integer, required } from "../lib/config/environment.ts";
+import { eventSourcesFrom } from "../lib/config/event-sources.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { answerMs, functionConnections } from "../lib/config/function-connections.ts";
 import { lifecycleFrom } from "../lib/config/lifecycle.ts";
@@ -68,11 +69,12 @@ export function assemble(
   const { clock, log, sql, queue, events, own } = parts;
   const { notify, bus } = lifecycleFrom(env);
   const queues = { sqs: queue.sqs, ownUrls: ownQueueUrls(env, queue), clock };
+  const buses = { events, clock, sources: eventSourcesFrom(env) };
   const deps = {
     sql,
     log,
     clock,
-    deliver: parts.around(deliverToTargets(parts, { queues, metrics, notify })),
+    deliver: parts.around(deliverToTargets(parts, { queues, buses, metrics, notify })),
     queue,
     random: parts.random,
     notify,
@@ -80,7 +82,7 @@ export function assemble(
     holdWanted: (only: readonly string[]) => applyWantedHolds({ sql, queue, log }, { only }),
     window: targetWindowFrom(env),
     pulses: {
-      send: pulseSender({ send: messageSender(queues), put: eventSender(events, clock) }),
+      send: pulseSender({ send: messageSender(queues), put: eventSender(buses) }),
       targets: pulseTargets(sql),
     },
     metrics: metrics === noMetrics ? undefined : metrics,
@@ -154,15 +156,16 @@ function ownQueueUrls(env: Environment, { urls }: ParcelQueue): string[] {
 
 interface Delivering {
   queues: Parameters<typeof queueTarget>[0];
+  buses: Parameters<typeof eventTarget>[0];
   metrics: Metrics;
   notify: Notify;
 }
 
-function deliverToTargets(parts: WorkerParts, { queues, metrics, notify }: Delivering): Deliver {
-  const { clock, log, sql, transactions, queue, events, lambda, own, sendWebhook } = parts;
+function deliverToTargets(parts: WorkerParts, { queues, buses, metrics, notify }: Delivering): Deliver {
+  const { clock, log, sql, transactions, queue, lambda, own, sendWebhook } = parts;
   return deliverTo({
     queue: queueTarget(queues),
-    event: eventTarget({ events, clock }),
+    event: eventTarget(buses),
     handler: handlerTarget({
       handlers: [...own.handlers, canaryHandler(metrics)],
       fault: own.handlersFault,

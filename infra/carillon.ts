@@ -14,6 +14,7 @@ import { Archive } from "./functions/archive.ts";
 import { FunctionCode } from "./functions/function-code.ts";
 import { warnOfMissingWays } from "./functions/handler-ways.ts";
 import { Handlers } from "./functions/handlers.ts";
+import { limitRoles } from "./functions/limit-roles.ts";
 import { hasPage, Page } from "./functions/page.ts";
 import { StackSchedules } from "./functions/stack-schedules.ts";
 import { TargetAllowList } from "./functions/target-allow-list.ts";
@@ -21,7 +22,7 @@ import { Tick } from "./functions/tick.ts";
 import { traceAll } from "./functions/tracing.ts";
 import { WebhookSender } from "./functions/webhook-sender.ts";
 import { fastWorkerOf, slowWorkerOf } from "./functions/workers.ts";
-import { Network } from "./network/network.ts";
+import { Network, type NetworkProps } from "./network/network.ts";
 import type { CarillonParts, CarillonResources } from "./parts.ts";
 import { IngestQueue } from "./queues/ingest-queue.ts";
 import { jobQueues } from "./queues/job-queues.ts";
@@ -48,6 +49,13 @@ function settingsOf(given: GivenSettings & CarillonResources, vpc: IVpc | undefi
   return settings;
 }
 
+/** The uses of endpoints that may lead to other accounts. */
+function usesOf({ databaseSecretArn }: Settings, targets: TargetAllowList): NetworkProps["uses"] {
+  if (databaseSecretArn === undefined) return targets.uses;
+  const actions = ["secretsmanager:GetSecretValue", "secretsmanager:DescribeSecret"];
+  return { ...targets.uses, secretsmanager: { actions, resources: [databaseSecretArn] } };
+}
+
 /**
  * The whole of Carillon, in the order of a job's path: HTTPS → schedules → tick → queues → workers
  * → targets.
@@ -69,6 +77,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
   private readonly network: Network;
   private readonly api: Api;
   private readonly tick: Tick;
+  private readonly ingest: IngestQueue;
   private readonly metrics: Metrics;
   private readonly ownHandlers: Handlers | undefined;
   private readonly makeStackSchedules: () => StackSchedules;
@@ -77,6 +86,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
   constructor(scope: Construct, id: string, { handlersEntry, vpc, subnets, ...given }: CarillonProps = {}) {
     super(scope, id);
     const settings = atCaller(Carillon, () => settingsOf(given, vpc));
+    limitRoles(this, settings.permissionsBoundary);
     const code = atCaller(Carillon, () => new FunctionCode(handlersEntry));
     const logRetention = settings.logRetentionDays;
     const alarms = new Alarms(this, "Alarms", {
@@ -89,9 +99,16 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
       settings.archiveBucket === undefined
         ? undefined
         : { bucket: settings.archiveBucket, prefix: settings.archivePrefix };
+    const targets = new TargetAllowList(this, {
+      queueArns: settings.targetQueueArns,
+      busArns: settings.targetBusArns,
+      eventSources: settings.targetEventSources,
+      functionArns: settings.targetFunctionArns,
+    });
     const network = atCaller(
       Carillon,
-      () => new Network(this, "Network", { ...settings, vpc, subnets, archive }),
+      () =>
+        new Network(this, "Network", { ...settings, vpc, subnets, archive, uses: usesOf(settings, targets) }),
     );
     this.network = network;
     const database = atCaller(
@@ -101,11 +118,6 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
     const migration = new Migration(this, "Migration", { network, database, logRetention, code });
 
     const { fast, slow } = jobQueues(this, alarms);
-    const targets = new TargetAllowList(this, {
-      queueArns: settings.targetQueueArns,
-      busArns: settings.targetBusArns,
-      functionArns: settings.targetFunctionArns,
-    });
     const webhooks = new WebhookSender(this, "WebhookSender", {
       denyNetworks: settings.webhookDenyNetworks,
       logRetention,
@@ -120,6 +132,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
       alarms,
       prefix: settings.ingestPrefix,
       watchRuleArns: settings.watchRuleArns,
+      senders: settings.commandSenders,
       maxConcurrency: settings.ingestConcurrency,
     });
     const tick = new Tick(this, "Tick", { ...settings, ...shared, alarms, metrics });
@@ -185,6 +198,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
     this.url = api.url;
     this.pageUrl = page === undefined ? undefined : `${api.url}/`;
     this.apiDomainTarget = api.domainTarget;
+    this.ingest = ingest;
     this.ingestQueue = ingest.queue;
     this.adminToken = migration.adminToken;
   }
@@ -218,9 +232,12 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
     return atCaller(this.grantInvokeApi, () => this.api.grantInvoke(grantee));
   }
 
-  /** Lets a caller send commands to the ingest queue, which asks for no token. */
+  /**
+   * Lets a caller send commands to the ingest queue, which asks for no token. Throws for a role or
+   * user where `commandSenders` lists those that may send, because a grant would have no effect.
+   */
   grantSendCommands(grantee: IGrantable): Grant {
-    return this.ingestQueue.grantSendMessages(grantee);
+    return atCaller(this.grantSendCommands, () => this.ingest.grantSend(grantee));
   }
 
   /** Ticks that ran to their end: each minute one, or as many as tickShards. */

@@ -107,6 +107,7 @@ function tooLong(settings: Settings): string[] {
   const lists = {
     targetQueueArns: settings.targetQueueArns,
     targetBusArns: settings.targetBusArns,
+    targetEventSources: settings.targetEventSources,
     targetFunctionArns: settings.targetFunctionArns,
     webhookDenyNetworks: settings.webhookDenyNetworks,
     apiPrincipals: settings.apiPrincipals,

@@ -2,6 +2,10 @@ import { Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
+import { eventSourcesByDefault } from "../../lib/config/event-sources.ts";
+import type { EndpointUse } from "../network/endpoint-policy.ts";
+import { eventsOfSources } from "../queues/events-of-sources.ts";
+import type { InterfaceName } from "../settings/network.ts";
 import { acknowledgeWildcards } from "../watch/acknowledge.ts";
 
 export interface TargetAllowListProps {
@@ -9,6 +13,8 @@ export interface TargetAllowListProps {
   readonly queueArns: readonly string[];
   /** Empty: the default bus of this account and region. */
   readonly busArns: readonly string[];
+  /** Empty: `carillon` alone. */
+  readonly eventSources: readonly string[];
   /**
    * Empty: the functions of this account and region with names that start with `carillon-target-`.
    */
@@ -24,10 +30,11 @@ export interface TargetAllowListProps {
 export class TargetAllowList {
   private readonly queues: string[];
   private readonly buses: string[];
+  private readonly sources: readonly string[];
   private readonly functions: string[];
   private readonly account: string;
 
-  constructor(scope: Construct, { queueArns, busArns, functionArns }: TargetAllowListProps) {
+  constructor(scope: Construct, { queueArns, busArns, eventSources, functionArns }: TargetAllowListProps) {
     const stack = Stack.of(scope);
     const orDefault = (arns: readonly string[], byDefault: string) =>
       arns.length > 0 ? [...arns] : [byDefault];
@@ -36,6 +43,7 @@ export class TargetAllowList {
       busArns,
       stack.formatArn({ service: "events", resource: "event-bus", resourceName: "default" }),
     );
+    this.sources = eventSources.length > 0 ? eventSources : eventSourcesByDefault;
     this.functions = orDefault(
       functionArns,
       `arn:${stack.partition}:lambda:${stack.region}:${stack.account}:function:carillon-target-*`,
@@ -43,10 +51,25 @@ export class TargetAllowList {
     this.account = stack.account;
   }
 
-  /** Grants a function that delivers to queues and buses the right to send to them. */
+  /** The rights of workers on targets, each with the endpoint that it goes through. */
+  get uses(): Readonly<Record<Exclude<InterfaceName, "secretsmanager">, EndpointUse>> {
+    const qualified = this.functions.filter((arn) => !arn.endsWith("*")).map((arn) => `${arn}:*`);
+    return {
+      sqs: { actions: ["sqs:SendMessage", "sqs:GetQueueUrl"], resources: this.queues },
+      events: { actions: ["events:PutEvents"], resources: this.buses },
+      lambda: { actions: ["lambda:InvokeFunction"], resources: [...this.functions, ...qualified] },
+    };
+  }
+
+  /**
+   * Grants a function that delivers to queues and buses the right to send to them. It gets the sources
+   * as well, to refuse stored targets that IAM would refuse at every attempt.
+   */
   admitSender(fn: LambdaFunction): void {
-    grant(fn, ["sqs:SendMessage", "sqs:GetQueueUrl"], this.queues);
-    grant(fn, ["events:PutEvents"], this.buses);
+    const { sqs, events } = this.uses;
+    grant(fn, sqs);
+    grant(fn, events, eventsOfSources(this.sources));
+    this.tellSources(fn);
   }
 
   /**
@@ -54,8 +77,7 @@ export class TargetAllowList {
    * resources.
    */
   admitInvoker(fn: LambdaFunction): void {
-    const qualified = this.functions.filter((arn) => !arn.endsWith("*")).map((arn) => `${arn}:*`);
-    grant(fn, ["lambda:InvokeFunction"], [...this.functions, ...qualified]);
+    grant(fn, this.uses.lambda);
   }
 
   /** Names without an ARN mean this account; every function knows its region. */
@@ -64,11 +86,20 @@ export class TargetAllowList {
     fn.addEnvironment("TARGET_QUEUES", this.queues.join(","));
     fn.addEnvironment("TARGET_BUSES", this.buses.join(","));
     fn.addEnvironment("TARGET_FUNCTIONS", this.functions.join(","));
+    this.tellSources(fn);
+  }
+
+  private tellSources(fn: LambdaFunction): void {
+    fn.addEnvironment("CARILLON_TARGET_EVENT_SOURCES", this.sources.join(","));
   }
 }
 
-function grant(fn: LambdaFunction, actions: string[], resources: string[]): void {
-  fn.addToRolePolicy(new PolicyStatement({ actions, resources }));
+function grant(
+  fn: LambdaFunction,
+  { actions, resources }: EndpointUse,
+  conditions: Record<string, unknown> = {},
+): void {
+  fn.addToRolePolicy(new PolicyStatement({ actions: [...actions], resources: [...resources], conditions }));
   acknowledgeWildcards(
     fn.role ?? fn,
     resources,

@@ -37,7 +37,7 @@ export const interfaces: Readonly<Record<InterfaceName, Endpoint>> = {
   secretsmanager: { id: "SecretsManager", service: InterfaceVpcEndpointAwsService.SECRETS_MANAGER },
 };
 
-/** Gateways are routes, and cost nothing. Handlers reach every table and bucket that IAM allows. */
+/** Gateways are routes, and cost nothing. They are for handlers. */
 export const gateways = {
   dynamodb: { id: "DynamoDb", service: GatewayVpcEndpointAwsService.DYNAMODB },
   s3: { id: "S3", service: GatewayVpcEndpointAwsService.S3 },

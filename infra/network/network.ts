@@ -11,11 +11,11 @@ import {
   SubnetType,
   Vpc,
 } from "aws-cdk-lib/aws-ec2";
-import { AnyPrincipal } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
-import { type ArchivePlace, archiveStatement } from "../functions/archive-place.ts";
+import { type ArchivePlace, archivedObjects } from "../functions/archive-place.ts";
 import { type GatewayName, gatewayNames, type InterfaceName, interfaceNames } from "../settings/network.ts";
 import { acknowledge } from "../watch/acknowledge.ts";
+import { type EndpointUse, endpointStatements, statementFor } from "./endpoint-policy.ts";
 import { chosenEndpoints, type EndpointsWanted, gateways, interfaces } from "./endpoints.ts";
 
 /** An address that no packet is sent to. */
@@ -44,6 +44,10 @@ export interface NetworkProps extends Omit<EndpointsWanted, "ownNetwork"> {
   readonly vpcAvailabilityZones: readonly string[];
   /** Where the archive is in S3. Default: no archive. */
   readonly archive?: ArchivePlace | undefined;
+  /** Further accounts whose resources are reached through the endpoints. */
+  readonly resourceAccounts: readonly string[];
+  /** Named resources that are reached in any account, by the endpoint. */
+  readonly uses: Readonly<Partial<Record<InterfaceName, EndpointUse>>>;
 }
 
 /** The part of a VPC where functions and the database run. */
@@ -120,8 +124,7 @@ export class Network extends Construct {
     const chosen = chosenEndpoints({ ...props, ownNetwork: brought === undefined });
     if (brought === undefined)
       this.missingGateways = gatewayNames.filter((name) => !chosen.gateways.includes(name));
-    for (const name of chosen.gateways)
-      vpc.addGatewayEndpoint(gateways[name].id, { service: gateways[name].service });
+    this.makeGateways(vpc, chosen.gateways, props);
     if (brought === undefined && props.archive !== undefined && !chosen.gateways.includes("s3"))
       this.makeWayToArchive(vpc, props.archive);
     // Services without an endpoint made here are reached through the VPC's own endpoints or its NAT
@@ -139,7 +142,10 @@ export class Network extends Construct {
         description: "Functions call AWS services",
       });
     }
-    this.makeEndpoints(place, chosen.interfaces, props.highlyAvailable ? subnets : subnets.slice(0, 1));
+    this.makeEndpoints(place, chosen.interfaces, {
+      ...props,
+      zones: props.highlyAvailable ? subnets : subnets.slice(0, 1),
+    });
   }
 
   private brought(props: NetworkProps): IVpc | undefined {
@@ -185,31 +191,57 @@ export class Network extends Construct {
     return vpc as IVpc;
   }
 
-  /**
-   * The gateway to S3 if only the archive needs it. Its policy allows every principal to put the
-   * archive's objects, and nothing else.
-   */
+  private makeGateways(
+    vpc: IVpc,
+    chosen: readonly GatewayName[],
+    { resourceAccounts: accounts, archive }: NetworkProps,
+  ): void {
+    const archiving = archive === undefined ? [] : [this.putsOf(archive)];
+    for (const name of chosen) {
+      const endpoint = vpc.addGatewayEndpoint(gateways[name].id, { service: gateways[name].service });
+      const uses = name === "s3" ? archiving : [];
+      for (const each of endpointStatements(this, { accounts, uses })) endpoint.addToPolicy(each);
+    }
+  }
+
+  /** The gateway to S3 if only the archive needs it: it takes the archive's objects, and nothing else. */
   private makeWayToArchive(vpc: IVpc, archive: ArchivePlace): void {
     vpc
       .addGatewayEndpoint(gateways.s3.id, { service: gateways.s3.service })
-      .addToPolicy(archiveStatement(this, archive).copy({ principals: [new AnyPrincipal()] }));
+      .addToPolicy(statementFor(this, this.putsOf(archive)));
   }
 
-  private makeEndpoints(place: Place, chosen: readonly InterfaceName[], subnets: ISubnet[]): void {
+  /** The name of a bucket does not tell its account. */
+  private putsOf(archive: ArchivePlace): EndpointUse {
+    return { actions: ["s3:PutObject"], resources: [archivedObjects(this, archive)] };
+  }
+
+  private makeEndpoints(
+    place: Place,
+    chosen: readonly InterfaceName[],
+    {
+      zones,
+      uses,
+      resourceAccounts: accounts,
+    }: { zones: ISubnet[] } & Pick<NetworkProps, "uses" | "resourceAccounts">,
+  ): void {
     if (chosen.length === 0) return;
     const securityGroup = place.securityGroup("Endpoints", "Endpoints of AWS services that Carillon uses");
     securityGroup.addIngressRule(place.functions, Port.HTTPS, "Functions call AWS services");
     place.functions.addEgressRule(securityGroup, Port.HTTPS, "Functions call AWS services");
     for (const name of chosen) {
-      new InterfaceVpcEndpoint(this, interfaces[name].id, {
+      const endpoint = new InterfaceVpcEndpoint(this, interfaces[name].id, {
         vpc: place.vpc,
         service: interfaces[name].service,
-        subnets: { subnets },
+        subnets: { subnets: zones },
         securityGroups: [securityGroup],
         privateDnsEnabled: true,
         // The rule above names the functions; the default would admit the whole network.
         open: false,
       });
+      const named = uses[name];
+      const statements = endpointStatements(this, { accounts, uses: named === undefined ? [] : [named] });
+      for (const each of statements) endpoint.addToPolicy(each);
     }
   }
 }

@@ -1,5 +1,13 @@
 import { Duration, RemovalPolicy } from "aws-cdk-lib";
-import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import {
+  AnyPrincipal,
+  ArnPrincipal,
+  Effect,
+  type Grant,
+  type IGrantable,
+  PolicyStatement,
+  ServicePrincipal,
+} from "aws-cdk-lib/aws-iam";
 import { SqsEventSource } from "aws-cdk-lib/aws-lambda-event-sources";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
@@ -30,6 +38,8 @@ export interface IngestQueueProps {
   readonly alarms: Alarms;
   /** The prefix of the keys that commands may name. Default: all keys. */
   readonly prefix: string | undefined;
+  /** Roles and users that alone may send to the queue. Empty: IAM decides. */
+  readonly senders: readonly string[];
   /** EventBridge rules of other stacks that may send to the queue. */
   readonly watchRuleArns: readonly string[];
   /** The highest number of concurrent invocations of the function that drains the queue. */
@@ -52,6 +62,7 @@ export class IngestQueue extends Construct {
   readonly fn: CarillonFunction;
   readonly queue: Queue;
   readonly deadLetters: Queue;
+  private readonly isLimited: boolean;
 
   constructor(scope: Construct, id: string, props: IngestQueueProps) {
     super(scope, id);
@@ -65,6 +76,8 @@ export class IngestQueue extends Construct {
     this.queue = queue;
     this.deadLetters = deadLetters;
     if (props.watchRuleArns.length > 0) this.admitRules(props.watchRuleArns);
+    this.isLimited = props.senders.length > 0;
+    if (this.isLimited) this.admitOnly(props.senders);
     this.fn = this.drain(props);
     props.alarms.whenSetAside(
       this,
@@ -81,6 +94,15 @@ export class IngestQueue extends Construct {
     );
   }
 
+  grantSend(grantee: IGrantable): Grant {
+    const { principalJson } = grantee.grantPrincipal.policyFragment;
+    if (this.isLimited && !("Service" in principalJson))
+      throw new Error(
+        "commandSenders: it lists every role and user that may send commands, so a grant has no effect; add the caller's ARN to the list",
+      );
+    return this.queue.grantSendMessages(grantee);
+  }
+
   /** A rule of this app adds itself to the policy; rules of other stacks cannot. */
   private admitRules(arns: readonly string[]): void {
     this.queue.addToResourcePolicy(
@@ -89,6 +111,28 @@ export class IngestQueue extends Construct {
         actions: ["sqs:SendMessage"],
         resources: [this.queue.queueArn],
         conditions: { ArnLike: { "aws:SourceArn": arns } },
+      }),
+    );
+  }
+
+  /**
+   * Admits these principals, and refuses all others, whatever their own policies say. A service has no
+   * ARN of a principal: statements of their own admit rules and topics.
+   */
+  private admitOnly(arns: readonly string[]): void {
+    const sending = { actions: ["sqs:SendMessage"], resources: [this.queue.queueArn] };
+    this.queue.addToResourcePolicy(
+      new PolicyStatement({ ...sending, principals: arns.map((arn) => new ArnPrincipal(arn)) }),
+    );
+    this.queue.addToResourcePolicy(
+      new PolicyStatement({
+        ...sending,
+        effect: Effect.DENY,
+        principals: [new AnyPrincipal()],
+        conditions: {
+          ArnNotEquals: { "aws:PrincipalArn": arns },
+          Bool: { "aws:PrincipalIsAWSService": "false" },
+        },
       }),
     );
   }

@@ -3,6 +3,7 @@ import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 import type { LifecycleEvent } from "../../lib/config/lifecycle-events.ts";
+import { eventsOfSources } from "./events-of-sources.ts";
 
 export interface LifecycleBusProps {
   /** The events of jobs that are published. */
@@ -41,10 +42,8 @@ export class LifecycleBus {
         // Where schedules may not send to this bus, a worker can only publish Carillon's own events
         // to it.
         conditions: {
-          StringEquals: {
-            "events:source": "carillon",
-            "events:detail-type": events.map((event) => `carillon.job.${event}`),
-          },
+          ...eventsOfSources(["carillon"]),
+          StringEquals: { "events:detail-type": events.map((event) => `carillon.job.${event}`) },
         },
       }),
     );

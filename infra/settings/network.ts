@@ -18,6 +18,9 @@ export type EndpointName = InterfaceName | GatewayName;
 /** Lambda's limit of subnets for one function. */
 const subnetsMax = 16;
 
+/** The policy of an endpoint has 20 KB, of which the allow-lists need a part. */
+const resourceAccountsMax = 50;
+
 /** The network. */
 export const networkSettings = {
   /**
@@ -64,6 +67,16 @@ export const networkSettings = {
    * for handlers; they are gateways, which cost nothing, and are made only in a new network.
    */
   endpoints: endpoints().optional(),
+  /**
+   * Other accounts whose resources functions reach through these endpoints, such as a handler's
+   * table or bucket. Default: none. Targets that the allow-lists name in other accounts, and the
+   * archive, are reached without it.
+   */
+  resourceAccounts: textList(
+    textOrToken(/^\d{12}$/, "it takes ids of accounts with twelve digits, separated by commas"),
+    "a deployment seldom needs more than a few",
+    resourceAccountsMax,
+  ),
 };
 
 function endpoints() {

@@ -14,6 +14,14 @@ const logRetentions: readonly number[] = [
 /** Operations and monitoring. */
 export const operationsSettings = {
   /**
+   * The managed policy that limits the rights of every role that is made here: its name in this
+   * account, or its ARN. Default: none.
+   */
+  permissionsBoundary: textOrToken(
+    /^(arn:[\w-]+:iam::(\d{12}|aws):policy\/([\w+=,.@-]+\/)*)?[\w+=,.@-]{1,128}$/,
+    "it takes the name or the ARN of a managed policy",
+  ).optional(),
+  /**
    * The service that starts the tick each minute: a `rule` of EventBridge, or EventBridge's
    * `scheduler`.
    */

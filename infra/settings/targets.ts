@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { eventSourceForm, eventSourcesTakes } from "../../lib/config/event-sources.ts";
 import { charactersOf, textList, textOrToken } from "./shapes.ts";
 
 /** Targets of schedules. */
@@ -13,6 +14,14 @@ export const targetsSettings = {
    */
   targetBusArns: arns(/^arn:[\w-]+:events:[\w-]+:\d{12}:event-bus\/[\w./-]+\*?$/),
   /**
+   * The sources that events of schedules may have; a `*` at the end stands for all that begin so.
+   * Default: `carillon`, which a list has to name itself.
+   */
+  targetEventSources: textList(
+    textOrToken(eventSourceForm, eventSourcesTakes),
+    "name many at once by ending them with *",
+  ),
+  /**
    * The Lambda functions that schedules may name. Default: those of this account and region with
    * names that start with `carillon-target-`.
    */
@@ -25,7 +34,7 @@ export const targetsSettings = {
 };
 
 /** The other variables of these functions take the rest of Lambda's 4 KB. */
-const charactersTogetherMax = 1_800;
+const charactersTogetherMax = 2_000;
 
 /**
  * Limits the length of these lists together: some functions receive all of them in their
@@ -35,13 +44,14 @@ export function fitTogether(
   given: z.infer<z.ZodObject<typeof targetsSettings>>,
   context: z.core.$RefinementCtx,
 ): void {
-  const { targetQueueArns, targetBusArns, targetFunctionArns, webhookDenyNetworks } = given;
-  const lists = [targetQueueArns, targetBusArns, targetFunctionArns, webhookDenyNetworks];
+  const { targetQueueArns, targetBusArns, targetEventSources, targetFunctionArns } = given;
+  const { webhookDenyNetworks } = given;
+  const lists = [targetQueueArns, targetBusArns, targetEventSources, targetFunctionArns, webhookDenyNetworks];
   if (charactersOf(lists.flat()) <= charactersTogetherMax) return;
   context.addIssue({
     code: "custom",
     path: ["targetQueueArns"],
-    message: `with targetBusArns, targetFunctionArns and webhookDenyNetworks it takes at most ${charactersTogetherMax} characters; name many at once by ending them with *`,
+    message: `with targetBusArns, targetEventSources, targetFunctionArns and webhookDenyNetworks it takes at most ${charactersTogetherMax} characters; name many at once by ending them with *`,
   });
 }
 

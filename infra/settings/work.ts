@@ -26,6 +26,17 @@ export const workSettings = {
     .regex(/^[^/?#%\\\s]{1,255}$/, "it takes a prefix of keys")
     .optional(),
   /**
+   * The roles and users, also of other accounts, that alone may send commands to the queue; services
+   * such as EventBridge are not affected. Default: the policies of this account's IAM decide.
+   */
+  commandSenders: textList(
+    textOrToken(
+      /^arn:[\w-]+:iam::\d{12}:(role|user)\/[\w+=.@/-]+$/,
+      "it takes ARNs of roles and users, separated by commas",
+    ),
+    "callers may assume a common role",
+  ),
+  /**
    * EventBridge rules of other stacks that may send commands to the queue; a name may end in `*`.
    * Default: only this app's own watches.
    */

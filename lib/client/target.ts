@@ -16,7 +16,9 @@ export interface QueueTarget {
 export interface EventTarget {
   event: {
     bus?: string | undefined;
+    /** `carillon` by default; otherwise one of the deployment's `targetEventSources`. */
     source?: string | undefined;
+    /** `carillon.job.due` by default, and no other type that begins with `carillon.`. */
     detailType?: string | undefined;
   };
 }

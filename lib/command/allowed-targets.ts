@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Environment, required } from "../config/environment.ts";
+import { eventSourcesFrom } from "../config/event-sources.ts";
 import { type Fault, Refusal } from "../refusal.ts";
+import { eventFaults } from "../schedule/shape/event-names.ts";
 import type { Target } from "../schedule/shape/target-shape.ts";
 import { type Reach, reachFrom } from "../webhook/reach.ts";
 import { readWebhookUrl } from "../webhook/webhook-url.ts";
@@ -18,6 +20,8 @@ export interface AllowedTargets {
   account: string;
   queues: Arns;
   buses: Arns;
+  /** Sources of events, some of which end in `*`. */
+  sources: readonly string[];
   functions: Arns;
   webhooks: Reach;
 }
@@ -28,6 +32,7 @@ export function allowedTargetsFrom(env: Environment): AllowedTargets {
     account: env["TARGET_ACCOUNT"] ?? "",
     queues: arns(env["TARGET_QUEUES"]),
     buses: arns(env["TARGET_BUSES"]),
+    sources: eventSourcesFrom(env),
     functions: arns(env["TARGET_FUNCTIONS"]),
     webhooks: reachFrom(env),
   };
@@ -39,8 +44,8 @@ function arns(list: string | undefined): Arns {
 
 /** Refuses a target that workers of this deployment may not send to. */
 export function refuseForbiddenTarget(allowed: AllowedTargets, target: Target): void {
-  const fault = faultOf(allowed, target);
-  if (fault !== null) throw new Refusal("impossible", "The target is not allowed here.", [fault]);
+  const faults = faultsOf(allowed, target);
+  if (faults.length > 0) throw new Refusal("impossible", "The target is not allowed here.", faults);
 }
 
 /**
@@ -55,22 +60,25 @@ export function refuseForbiddenChange(allowed: AllowedTargets, target: Target, b
   if (!isSame) refuseForbiddenTarget(allowed, target);
 }
 
-function faultOf(allowed: AllowedTargets, target: Target): Fault | null {
+function faultsOf(allowed: AllowedTargets, target: Target): Fault[] {
   if ("queue" in target)
     return unlisted("target.queue", "queues", allowed.queues, queueArn(allowed, target.queue));
   if ("event" in target)
-    return unlisted("target.event.bus", "event buses", allowed.buses, busArn(allowed, target.event.bus));
+    return [
+      ...unlisted("target.event.bus", "event buses", allowed.buses, busArn(allowed, target.event.bus)),
+      ...eventFaults(allowed.sources, target.event),
+    ];
   if ("lambda" in target)
     return unlisted("target.lambda", "functions", allowed.functions, functionArn(allowed, target.lambda));
-  if (!("webhook" in target)) return null;
+  if (!("webhook" in target)) return [];
   const read = readWebhookUrl(target.webhook.url, allowed.webhooks);
-  return read.ok ? null : { path: "target.webhook.url", message: read.error };
+  return read.ok ? [] : [{ path: "target.webhook.url", message: read.error }];
 }
 
-function unlisted(path: string, kind: string, list: Arns, wanted: string): Fault | null {
-  if (list === null || list.some((arn) => covers(withoutPartition(arn), wanted))) return null;
+function unlisted(path: string, kind: string, list: Arns, wanted: string): Fault[] {
+  if (list === null || list.some((arn) => covers(withoutPartition(arn), wanted))) return [];
   const allowed = list.length === 0 ? "none is allowed" : `allowed are ${list.join(", ")}`;
-  return { path, message: `is not among the ${kind} that schedules may send to here: ${allowed}` };
+  return [{ path, message: `is not among the ${kind} that schedules may send to here: ${allowed}` }];
 }
 
 /** Whether an allowed ARN covers another. An allowed function includes its versions and aliases. */

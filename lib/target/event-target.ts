@@ -1,4 +1,3 @@
-import type { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import type { Clock } from "../clock.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import type { Ran } from "../parcel/own-times.ts";
@@ -6,22 +5,21 @@ import type { EventTarget } from "../schedule/shape/target-shape.ts";
 import type { Delivery, DeliveryContext } from "./delivery.ts";
 import { envelope } from "./envelope.ts";
 import { sendMade } from "./made-messages.ts";
-import { eventSender } from "./put-events.ts";
+import { type EventSenderDeps, eventSender } from "./put-events.ts";
 
-export interface EventTargetDeps {
-  events: EventBridgeClient;
+export interface EventTargetDeps extends EventSenderDeps {
   clock: Clock;
 }
 
 /** Puts jobs as events on the buses that their targets name. */
-export function eventTarget({
-  events,
-  clock,
-}: EventTargetDeps): (
+export function eventTarget(
+  deps: EventTargetDeps,
+): (
   jobs: readonly (ClaimedJob & { target: EventTarget })[],
   context: Pick<DeliveryContext, "timeLeftMs" | "worked">,
 ) => Promise<Delivery[]> {
-  const put = eventSender(events, clock);
+  const { clock } = deps;
+  const put = eventSender(deps);
   return async (jobs, { timeLeftMs, worked }) =>
     sendMade(
       jobs,

@@ -1,8 +1,9 @@
 import { type EventBridgeClient, PutEventsCommand } from "@aws-sdk/client-eventbridge";
 import type { Clock } from "../clock.ts";
 import type { Ran } from "../parcel/own-times.ts";
+import { eventFaults } from "../schedule/shape/event-names.ts";
 import type { EventTarget } from "../schedule/shape/target-shape.ts";
-import { done, eachRequest, failed, requests, type Sent, timed } from "./delivery.ts";
+import { done, eachRequest, type Failure, failed, requests, type Sent, timed } from "./delivery.ts";
 import { inParts } from "./in-parts.ts";
 import { Sending } from "./sending.ts";
 
@@ -23,7 +24,17 @@ interface Entry extends BusEvent {
   bytes: number;
 }
 
-export function eventSender(client: EventBridgeClient, clock: Pick<Clock, "now">): PutEvents {
+export interface EventSenderDeps {
+  events: EventBridgeClient;
+  clock: Pick<Clock, "now">;
+  /**
+   * The sources that schedules may use. They are checked again here, because the stored target may be
+   * older than the list.
+   */
+  sources: readonly string[];
+}
+
+export function eventSender({ events: client, clock, sources }: EventSenderDeps): PutEvents {
   const put = (batch: readonly Entry[]) =>
     timed(
       clock,
@@ -34,10 +45,10 @@ export function eventSender(client: EventBridgeClient, clock: Pick<Clock, "now">
     );
   return async (events, timeLeftMs) => {
     const sending = new Sending(timeLeftMs);
-    const outcomes: Sent[] = events.map(() => unanswered);
-    const entries = events.map(
-      (event, index): Entry => ({ ...event, index, bytes: Buffer.byteLength(event.detail) + 300 }),
-    );
+    const outcomes: Sent[] = events.map(({ target }) => forbidden(sources, target) ?? unanswered);
+    const entries = events
+      .map((event, index): Entry => ({ ...event, index, bytes: Buffer.byteLength(event.detail) + 300 }))
+      .filter(({ index }) => outcomes[index] === unanswered);
     // EventBridge refuses a whole request for a bus without permission, so no other bus shares it.
     const byBus = [...Map.groupBy(entries, ({ target }) => target.event.bus).values()];
     await eachRequest(byBus.flatMap(requests), async (batch) => {
@@ -48,6 +59,12 @@ export function eventSender(client: EventBridgeClient, clock: Pick<Clock, "now">
     });
     return outcomes;
   };
+}
+
+/** The failure of an event that this deployment may not send. A retry cannot help. */
+function forbidden(sources: readonly string[], { event }: EventTarget): Failure | null {
+  const faults = eventFaults(sources, event).map(({ path, message }) => `${path} ${message}`);
+  return faults.length === 0 ? null : failed(`The event was not sent: ${faults.join("; ")}.`, true);
 }
 
 const unanswered = failed("EventBridge returned no outcome for the event.");

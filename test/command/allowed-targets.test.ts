@@ -15,6 +15,7 @@ const deployed = allowedTargetsFrom({
   TARGET_QUEUES:
     "arn:aws:sqs:eu-central-1:123456789012:orders-*,arn:aws:sqs:eu-central-1:999999999999:mail.fifo",
   TARGET_BUSES: "arn:aws:events:eu-central-1:123456789012:event-bus/default",
+  CARILLON_TARGET_EVENT_SOURCES: "carillon, shop.*",
   TARGET_FUNCTIONS:
     "arn:aws:lambda:eu-central-1:123456789012:function:resize,arn:aws:lambda:eu-central-1:123456789012:function:orders-*",
 });
@@ -41,6 +42,7 @@ describe("a deployment with an allow-list", () => {
     { queue: "arn:aws:sqs:eu-central-1:999999999999:mail.fifo" },
     { event: {} },
     { event: { bus: "arn:aws:events:eu-central-1:123456789012:event-bus/default" } },
+    { event: { source: "shop.orders", detailType: "due" } },
     { lambda: "resize" },
     { lambda: "resize:live" },
     { lambda: "orders-eu:7" },
@@ -60,6 +62,10 @@ describe("a deployment with an allow-list", () => {
     [{ queue: "https://sqs.eu-central-1.amazonaws.com/999999999999/orders-eu" }, "target.queue"],
     [{ event: { bus: "default2" } }, "target.event.bus"],
     [{ event: { bus: "arn:aws:events:eu-central-1:999999999999:event-bus/default" } }, "target.event.bus"],
+    [{ event: { source: "shop" } }, "target.event.source"],
+    [{ event: { source: "billing.shop.x" } }, "target.event.source"],
+    [{ event: { source: "Carillon" } }, "target.event.source"],
+    [{ event: { source: "carillon.x" } }, "target.event.source"],
     [{ lambda: "resize2" }, "target.lambda"],
     [{ lambda: "arn:aws:lambda:eu-central-1:999999999999:function:resize" }, "target.lambda"],
     [{ webhook: { url: "http://example.com/" } }, "target.webhook.url"],
@@ -77,6 +83,25 @@ describe("a deployment with an allow-list", () => {
         path: "target.event.bus",
         message:
           "is not among the event buses that schedules may send to here: allowed are arn:aws:events:eu-central-1:123456789012:event-bus/default",
+      },
+    ]);
+  });
+
+  test("the faults of a bus, a source and a reserved type are named at once", () => {
+    const event = { bus: "other", source: "billing", detailType: "carillon.job.dead" };
+    expect(faults(() => refuseForbiddenTarget(deployed, { event })).map(({ path }) => path)).toEqual([
+      "target.event.bus",
+      "target.event.source",
+      "target.event.detailType",
+    ]);
+  });
+
+  test("a refusal of a source names the allowed ones", () => {
+    expect(faultsOf(deployed, { event: { source: "billing" } })).toEqual([
+      {
+        path: "target.event.source",
+        message:
+          "is not among the sources of events that schedules may use here: allowed are carillon, shop.*",
       },
     ]);
   });
@@ -100,12 +125,17 @@ describe("a local stack", () => {
   test.each<unknown>([
     { queue: "anything" },
     { event: { bus: "anything" } },
+    { event: { bus: "anything", source: "carillon", detailType: "anything" } },
     { lambda: "anything" },
     { webhook: { url: "http://127.0.0.1:9000/hook" } },
     { webhook: { url: "http://receiver/hook" } },
     { webhook: { url: "https://example.com/" } },
   ])("a local stack accepts %j", (target) => {
     expect(faultsOf(local, target)).toEqual([]);
+  });
+
+  test("a local stack takes events of the source carillon alone, as a deployment does by default", () => {
+    expect(faultsOf(local, { event: { source: "shop" } })).toMatchObject([{ path: "target.event.source" }]);
   });
 
   test("a local stack lets webhooks into private networks only for hosts that it allows by name", () => {

@@ -156,9 +156,12 @@ export const handlers = [defineJob({ name: "report", payload: z.strictObject({ d
         { key: "never", ...report, when: "0 0 30 2 *" },
         { key: "hook", ...report, target: { webhook: { url: "http://127.0.0.1:4000/" } } },
         { when: "@daily", target: { handler: "report" } },
+        { key: "event", ...report, target: { event: { source: "billing" } } },
+        { key: "good-event", ...report, target: { event: { source: "shop" } } },
       ];
       const files = { "handlers.ts": handlers, "schedules.ts": schedulesFile(...entries) };
-      const { wrong } = await examined(project(files).folder);
+      const env = { ...nowhere, CARILLON_TARGET_EVENT_SOURCES: "shop" };
+      const { wrong } = await examined(project(files).folder, env);
       expect(wrong.map(({ name }) => name)).toEqual(["schedules"]);
       const same = "schedules.ts [5], schedules.ts [6]";
       expect(wrong[0]?.text.split("; schedules.ts ")).toEqual([
@@ -172,6 +175,7 @@ export const handlers = [defineJob({ name: "report", payload: z.strictObject({ d
         expect.stringMatching(/^\[8\] \(never\): when /),
         expect.stringMatching(/^\[9\] \(hook\): target\.webhook\.url .*--webhooks/),
         expect.stringMatching(/^\[10\]: key is required/),
+        expect.stringMatching(/^\[11\] \(event\): target\.event\.source is not among .* allowed are shop$/),
       ]);
     });
 

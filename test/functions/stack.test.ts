@@ -227,3 +227,17 @@ test("a put by hand of a schedule that a stack keeps is allowed, and drops the m
   expect(await world.ask("Delete", weekly(), { id: key })).toMatchObject({ Status: "SUCCESS" });
   expect(await read()).toBeNull();
 });
+
+test.each([
+  [{ source: "billing" }, "is not among the sources of events"],
+  [{ source: "AWS.ec2" }, "EventBridge reserves such sources"],
+  [{ detailType: "carillon.job.dead" }, "such types are those of Carillon's own events"],
+])("a resource that asks for the event %j fails, as does an update to it", async (event, reason) => {
+  const forged = weekly({ target: { event } });
+  const failed = { Status: "FAILED", Reason: expect.stringContaining(reason) };
+  expect(await world.ask("Create", forged)).toMatchObject(failed);
+  expect(await read()).toBeNull();
+  const { PhysicalResourceId: id } = await world.ask("Create", weekly());
+  expect(await world.ask("Update", forged, { id, before: weekly() })).toMatchObject(failed);
+  expect(await read()).toMatchObject({ target: { queue: "carillon-target-reports" } });
+});

@@ -10,6 +10,7 @@ export const acceptance = acceptanceOf({
     account: "000000000000",
     queues: null,
     buses: null,
+    sources: ["carillon"],
     functions: null,
     webhooks: { allowed: new Set(), denied: [] },
   },

@@ -74,6 +74,12 @@ test.each<[CarillonProps, string]>([
   },
 );
 
+test("Where commandSenders lists the callers, a grant to another role is refused, and one to a service is made", () => {
+  const { caller, carillon } = setup(() => ({ commandSenders: ["arn:aws:iam::123456789012:role/checkout"] }));
+  expect(() => carillon.grantSendCommands(caller)).toThrow("add the caller's ARN to the list");
+  carillon.grantSendCommands(new ServicePrincipal("sns.amazonaws.com")).assertSuccess();
+});
+
 test("A grant to send commands is on the ingest queue, for roles and for services of AWS", () => {
   const { stack, caller, carillon } = setup(() => ({}));
   carillon.grantSendCommands(caller).assertSuccess();

@@ -77,7 +77,8 @@ describe("functions", () => {
     const where = ["DATABASE_HOST", "DATABASE_NAME", "DATABASE_PORT"];
     const login = ["DATABASE_AUTH", "DATABASE_USER", "DATABASE_PREPARE"];
     const querying = [...where, ...login, "FAST_QUEUE_URL", "SLOW_QUEUE_URL"].sort();
-    const allowList = ["TARGET_ACCOUNT", "TARGET_BUSES", "TARGET_FUNCTIONS", "TARGET_QUEUES"];
+    const sources = "CARILLON_TARGET_EVENT_SOURCES";
+    const allowList = ["TARGET_ACCOUNT", "TARGET_BUSES", "TARGET_FUNCTIONS", "TARGET_QUEUES", sources];
     expect(variablesOf("ApiFunction").sort()).toEqual([...querying, ...allowList, "API_AUTH"].sort());
     const measuring = "CARILLON_METRICS_NAMESPACE";
     const ofIngest = [measuring, "INGEST_DEAD_QUEUE_URL", "INGEST_QUEUE_URL"];
@@ -86,7 +87,9 @@ describe("functions", () => {
     expect(variablesOf("SlowWorkerFunction").sort()).toEqual(
       [...telling, "TARGET_WINDOW", "WEBHOOK_FUNCTION"].sort(),
     );
-    expect(variablesOf("FastWorkerFunction").sort()).toEqual([...telling, "RESERVED_QUEUE_URLS"].sort());
+    expect(variablesOf("FastWorkerFunction").sort()).toEqual(
+      [...telling, "RESERVED_QUEUE_URLS", sources].sort(),
+    );
     expect(variablesOf("TickFunction").sort()).toEqual(
       [
         ...telling,

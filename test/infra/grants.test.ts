@@ -49,10 +49,60 @@ function holders(from: Synthesised, action: string): [string, string][] {
     .sort();
 }
 
+const fromCarillon = {
+  "ForAllValues:StringLike": { "events:source": ["carillon"] },
+  Null: { "events:source": "false" },
+};
+
+/**
+ * The rights to put events: those for events of jobs are limited to types, those for schedules to
+ * sources alone.
+ */
+function putting(from: Synthesised, kind: "events of jobs" | "schedules") {
+  return granted(from)
+    .filter(({ statement: { Action } }) => Action.includes("events:PutEvents"))
+    .map(({ to, statement: { Resource, Condition } }) => ({ to, on: JSON.stringify(Resource), Condition }))
+    .filter(
+      ({ Condition }) => JSON.stringify(Condition ?? "").includes("detail-type") === (kind !== "schedules"),
+    );
+}
+
 test("docs/security.md lists every right with its reason; `npm run rights` writes it", () => {
   const page = readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8");
   expect(tableIn(page, "rights")).toBe(rightsTable(stack));
   expect(tableIn(page, "resource policies")).toBe(resourcePoliciesTable(stack));
+});
+
+test.each([
+  [
+    "developers",
+    {
+      "Fn::Join": [
+        "",
+        ["arn:", { Ref: "AWS::Partition" }, ":iam::", { Ref: "AWS::AccountId" }, ":policy/developers"],
+      ],
+    },
+  ],
+  ["arn:aws:iam::123456789012:policy/teams/developers", "arn:aws:iam::123456789012:policy/teams/developers"],
+])(
+  "every role has the permissions boundary %s, also those of the CDK's own functions",
+  (permissionsBoundary, arn) => {
+    const roles = synthesised({ permissionsBoundary, archiveBucket: "ledger", stackSchedules: true }).ofType(
+      "AWS::IAM::Role",
+    );
+    expect(roles.map(([id]) => id)).toContainEqual(expect.stringMatching(/^MigrationProvider/));
+    for (const [id, { Properties }] of roles)
+      expect([id, Properties["PermissionsBoundary"]]).toEqual([id, arn]);
+  },
+);
+
+test("without the setting no role has a permissions boundary, and something that is no policy is refused", () => {
+  for (const [, { Properties }] of stack.ofType("AWS::IAM::Role"))
+    expect(Properties).not.toHaveProperty("PermissionsBoundary");
+  for (const permissionsBoundary of ["two words", "arn:aws:iam::123456789012:role/developers", ""])
+    expect(() => synthesised({ permissionsBoundary })).toThrow(
+      "carillon:permissionsBoundary: it takes the name",
+    );
 });
 
 test("no role has a managed policy", () => {
@@ -103,23 +153,28 @@ test("each worker receives from its own queue only", () => {
 test("by default schedules send to queues named carillon-target-… and to the default bus, through the fast worker alone", () => {
   const elsewhere = holders(stack, "sqs:SendMessage").filter(([, on]) => !on.includes("Fn::GetAtt"));
   expect(elsewhere).toEqual([["FastWorker", expect.stringMatching(/AWS::AccountId.*":carillon-target-\*"/)]]);
-  expect(holders(stack, "events:PutEvents")).toEqual([
-    ["FastWorker", expect.stringMatching(/AWS::AccountId.*":event-bus\/default"/)],
+  expect(putting(stack, "schedules")).toEqual([
+    {
+      to: "FastWorker",
+      on: expect.stringMatching(/AWS::AccountId.*":event-bus\/default"/),
+      Condition: fromCarillon,
+    },
   ]);
 });
 
 test("only the tick and the workers publish events of jobs to the bus, as Carillon and only the events that are on", () => {
   const lifecycleBus = "shared";
   const told = (settings: Record<string, unknown>) =>
-    granted(synthesised({ lifecycleBus, ...settings }))
-      .filter(({ statement: { Action, Condition } }) => Action.includes("events:PutEvents") && Condition)
-      .map(({ to, statement: { Resource, Condition } }) => ({ to, on: JSON.stringify(Resource), Condition }));
+    putting(synthesised({ lifecycleBus, ...settings }), "events of jobs");
   const types = ["carillon.job.dead", "carillon.job.missed"];
   expect(told({})).toEqual(
     ["Tick", "FastWorker", "SlowWorker"].map((to) => ({
       to,
       on: expect.stringMatching(/AWS::AccountId.*":event-bus\/shared"/),
-      Condition: { StringEquals: { "events:source": "carillon", "events:detail-type": types } },
+      Condition: {
+        ...fromCarillon,
+        StringEquals: { "events:detail-type": types },
+      },
     })),
   );
   expect(told({ lifecycleEvents: "none" })).toEqual([]);
@@ -195,6 +250,29 @@ test("the API gets the workers' allow-lists, so that it refuses targets that the
   for (const arn of [...functions, `${functions[0]}:*`]) expect(invoked).toContain(JSON.stringify(arn));
 });
 
+test.each([
+  ["by default only carillon", {}, ["carillon"]],
+  ["those of the setting", { targetEventSources: "shop.*, carillon" }, ["shop.*", "carillon"]],
+])(
+  "the worker may put a request of events for schedules only if all have an allowed source: %s",
+  (_, settings, sources) => {
+    const made = synthesised(settings);
+    expect(putting(made, "schedules").map(({ to, Condition }) => [to, Condition])).toEqual([
+      ["FastWorker", { ...fromCarillon, "ForAllValues:StringLike": { "events:source": sources } }],
+    ]);
+    const told = made
+      .ofType("AWS::Lambda::Function")
+      .filter(([, { Properties }]) => JSON.stringify(Properties).includes("CARILLON_TARGET_EVENT_SOURCES"))
+      .map(([id, { Properties }]) => [
+        id.replace(/Function.*/, ""),
+        Object(Properties["Environment"]).Variables.CARILLON_TARGET_EVENT_SOURCES,
+      ]);
+    expect(Object.fromEntries(told)).toEqual(
+      Object.fromEntries(["Api", "FastWorker", "Ingest", "Tick"].map((name) => [name, sources.join(",")])),
+    );
+  },
+);
+
 test("an allow-list replaces the defaults", () => {
   const queues = [
     "arn:aws:sqs:eu-central-1:123456789012:orders-*",
@@ -204,5 +282,7 @@ test("an allow-list replaces the defaults", () => {
   const allowed = synthesised({ targetQueueArns: queues.join(", "), targetBusArns: [bus] });
   const elsewhere = holders(allowed, "sqs:SendMessage").filter(([, on]) => !on.includes("Fn::GetAtt"));
   expect(elsewhere).toEqual([["FastWorker", JSON.stringify(queues.toSorted())]]);
-  expect(holders(allowed, "events:PutEvents")).toEqual([["FastWorker", JSON.stringify([bus])]]);
+  expect(putting(allowed, "schedules").map(({ to, on }) => [to, on])).toEqual([
+    ["FastWorker", JSON.stringify([bus])],
+  ]);
 });

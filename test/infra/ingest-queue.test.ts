@@ -65,6 +65,30 @@ test("rules of other stacks are admitted by their names, and no other service is
   );
 });
 
+test("with commandSenders the queue admits these roles and users, and refuses all others but services", () => {
+  const commandSenders = [
+    "arn:aws:iam::123456789012:role/checkout",
+    "arn:aws:iam::210987654321:user/ops/import",
+  ];
+  const [admitted, refused, ...others] = synthesised({ commandSenders })
+    .ofType("AWS::SQS::QueuePolicy")
+    .flatMap(([, { Properties }]) => Object(Properties["PolicyDocument"]).Statement)
+    .filter(({ Action }) => Action === "sqs:SendMessage");
+  expect(others).toEqual([]);
+  expect(admitted).toMatchObject({ Effect: "Allow", Principal: { AWS: commandSenders } });
+  expect(refused).toMatchObject({
+    Effect: "Deny",
+    Principal: { AWS: "*" },
+    Condition: {
+      ArnNotEquals: { "aws:PrincipalArn": commandSenders },
+      Bool: { "aws:PrincipalIsAWSService": "false" },
+    },
+  });
+  for (const { Resource } of [admitted, refused]) expect(idIn(Resource)).toMatch(/^IngestQueue/);
+  for (const wrong of ["*", "arn:aws:iam::123456789012:root", "arn:aws:iam::*:role/a"])
+    expect(() => synthesised({ commandSenders: wrong })).toThrow("commandSenders: it takes ARNs of roles");
+});
+
 test("a watch turns an event into a command with the event's id and time, and only its rule may send it", () => {
   const shop = new Stack(new App(), "Shop");
   const queue = new Queue(shop, "Commands");

@@ -19,6 +19,32 @@ function servicesOf(stack: Synthesised): string[] {
     .sort();
 }
 
+const ownAccount = { Ref: "AWS::AccountId" };
+const all = { Effect: "Allow", Principal: { AWS: "*" } };
+
+/** All actions of this account's roles on resources of this account and of the others. */
+const withinAccounts = (...others: string[]) => ({
+  ...all,
+  Action: "*",
+  Resource: "*",
+  Condition: {
+    StringEquals: {
+      "aws:PrincipalAccount": ownAccount,
+      "aws:ResourceAccount": [ownAccount, ...others],
+    },
+  },
+});
+
+const named = (Action: unknown, Resource: unknown) => ({
+  ...all,
+  Action,
+  Resource,
+  Condition: { StringEquals: { "aws:PrincipalAccount": ownAccount } },
+});
+
+const statementsOf = (endpoint: Readonly<Record<string, unknown>> | undefined): unknown[] =>
+  Object(endpoint?.["PolicyDocument"]).Statement;
+
 test("a network that is made here has an endpoint for each service that functions call, and no other", () => {
   expect(servicesOf(synthesised())).toEqual(["events", "lambda", "secretsmanager", "sqs"]);
 });
@@ -72,15 +98,77 @@ describe("endpoints of dynamodb and s3", () => {
     expect(servicesOf(stack)).toHaveLength(6);
   });
 
-  test("A gateway to s3 that handlers use is not limited to the objects of the archive", () => {
-    const gateways = gatewaysOf(synthesised({ ...asked, archiveBucket: "orders-ledger" }));
-    expect(gateways).toHaveLength(2);
-    for (const gateway of gateways) expect(gateway).not.toHaveProperty("PolicyDocument");
+  test("A gateway that handlers use leads to their own account, and the one to s3 to the archive as well", () => {
+    const [dynamodb, s3] = gatewaysOf(synthesised({ ...asked, archiveBucket: "orders-ledger" }));
+    expect(statementsOf(dynamodb)).toEqual([withinAccounts()]);
+    expect(statementsOf(s3)).toEqual([withinAccounts(), named("s3:PutObject", expect.anything())]);
+    expect(JSON.stringify(statementsOf(s3)[1])).toContain(":s3:::orders-ledger/");
   });
 
   test("Gateways of dynamodb and s3 are refused in an existing VPC, whose route tables are not known", () => {
     expect(() => synthesised({ ...brought, endpoints: "dynamodb" })).toThrow(
       "endpoints: dynamodb cannot be made in an existing VPC",
+    );
+  });
+});
+
+describe("the policies of endpoints", () => {
+  const policies = (settings: Record<string, unknown>) =>
+    Object.fromEntries(
+      synthesised(settings)
+        .ofType("AWS::EC2::VPCEndpoint")
+        .map(([id, { Properties }]) => [id.replace(/^Network|[0-9A-F]{8}$/g, ""), statementsOf(Properties)]),
+    );
+
+  test("By default an endpoint admits roles of its own account alone, to resources of that account and to targets", () => {
+    const made = policies({});
+    expect(made).toEqual({
+      Sqs: [withinAccounts(), named(["sqs:GetQueueUrl", "sqs:SendMessage"], expect.anything())],
+      EventBridge: [withinAccounts(), named("events:PutEvents", expect.anything())],
+      Lambda: [withinAccounts(), named("lambda:InvokeFunction", expect.anything())],
+      SecretsManager: [withinAccounts()],
+    });
+    expect(JSON.stringify(made["Sqs"])).toContain(":carillon-target-*");
+  });
+
+  test("Targets that the allow-lists name in other accounts are reached, and no other resource there", () => {
+    const elsewhere = "eu-central-1:999999999999";
+    const targetQueueArns = [`arn:aws:sqs:${elsewhere}:mail`];
+    const targetBusArns = [`arn:aws:events:${elsewhere}:event-bus/orders`];
+    const targetFunctionArns = [`arn:aws:lambda:${elsewhere}:function:resize`];
+    expect(policies({ targetQueueArns, targetBusArns, targetFunctionArns })).toMatchObject({
+      Sqs: [withinAccounts(), named(["sqs:GetQueueUrl", "sqs:SendMessage"], targetQueueArns[0])],
+      EventBridge: [withinAccounts(), named("events:PutEvents", targetBusArns[0])],
+      Lambda: [
+        withinAccounts(),
+        named("lambda:InvokeFunction", [targetFunctionArns[0], `${targetFunctionArns[0]}:*`]),
+      ],
+    });
+  });
+
+  test("resourceAccounts opens all endpoints to the resources of these accounts, and to no role there", () => {
+    const made = policies({ resourceAccounts: "210987654321" });
+    for (const [statement] of Object.values(made)) expect(statement).toEqual(withinAccounts("210987654321"));
+    expect(() => synthesised({ resourceAccounts: "2109" })).toThrow(
+      "carillon:resourceAccounts: it takes ids",
+    );
+  });
+
+  test("The secret of an existing database is reached in any account", () => {
+    const databaseSecretArn = "arn:aws:secretsmanager:eu-central-1:999999999999:secret:orders/master-AbCdEf";
+    const made = policies({
+      ...brought,
+      endpoints: "secretsmanager",
+      database: "existing",
+      databaseHost: "orders.example.com",
+      databaseSecretArn,
+      databaseInstanceId: "orders",
+      databaseResourceId: "db-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+      databaseSecurityGroupId: "sg-0123456789abcdef0",
+      databaseMaxConnections: 400,
+    });
+    expect(made["SecretsManager"]?.[1]).toEqual(
+      named(["secretsmanager:DescribeSecret", "secretsmanager:GetSecretValue"], databaseSecretArn),
     );
   });
 });

@@ -28,10 +28,13 @@ const reasons: readonly [RegExp, string][] = [
   [/^sqs:.* on IngestDeadLetters$/, "sets aside commands that are refused for good"],
   [/^sqs:.* on sqs:carillon-target-/, "delivers to queues that schedules may name: targetQueueArns"],
   [
-    /^events:PutEvents on events:.* if .*source/,
+    /^events:PutEvents on events:.* if .*detail-type/,
     "publishes events of jobs to the bus, as Carillon: lifecycleEvents",
   ],
-  [/^events:PutEvents on events:/, "delivers to buses that schedules may name: targetBusArns"],
+  [
+    /^events:PutEvents on events:/,
+    "delivers to buses that schedules may name, with the allowed sources: targetBusArns, targetEventSources",
+  ],
   [
     /^lambda:InvokeFunction on lambda:function:carillon-target-/,
     "invokes functions that schedules may name: targetFunctionArns",
@@ -64,7 +67,8 @@ export function rightsTable(stack: Synthesised): string {
 }
 
 function ofStatement({ Action, Resource, Condition }: Statement): string[] {
-  const told = Object.values(Condition).map((each) =>
+  const { Null: _, ...compared } = Condition;
+  const told = Object.values(compared).map((each) =>
     shown(
       Object.entries(Object(each))
         .map(([key, value]) => `${key} ${[value].flat().map(shown).join(" or ")}`)

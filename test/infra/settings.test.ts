@@ -97,6 +97,13 @@ test("an allow-list cannot match every resource: account, region and a name are 
   }
 });
 
+test("a source of events is exact, or a beginning that is marked as one, and none is of AWS", () => {
+  const sources = ["carillon", "shop.*", "com.example:billing/eu@1"];
+  expect(read({ "carillon:targetEventSources": sources }).targetEventSources).toEqual(sources);
+  for (const source of ["*", "", "a*b", "shop.**", "shop?", "$" + "{aws:username}", "aws.ec2", "AWS.*", " "])
+    expect(() => read({ "carillon:targetEventSources": [source] })).toThrow("carillon:targetEventSources");
+});
+
 test("an allow-list without room in a function's environment is refused before the deployment", () => {
   const arn = (n: number) => `arn:aws:sqs:eu-central-1:123456789012:orders-of-customer-${n}`;
   const many = (length: number) => Array.from({ length }, (_, n) => arn(100 + n));
@@ -108,9 +115,9 @@ test("an allow-list without room in a function's environment is refused before t
   const buses = Array.from({ length: 13 }, (_, n) => bus(100 + n));
   const two = { "carillon:targetQueueArns": many(14), "carillon:targetBusArns": buses };
   expect(read(two).targetBusArns).toHaveLength(13);
-  const networks = Array.from({ length: 10 }, (_, n) => `2001:db8:${n}::/48`);
+  const networks = Array.from({ length: 28 }, (_, n) => `2001:db8:${n}::/48`);
   expect(() => read({ ...two, "carillon:webhookDenyNetworks": networks })).toThrow(
-    "carillon:targetQueueArns: with targetBusArns, targetFunctionArns and webhookDenyNetworks it takes at most 1800 characters; name many at once by ending them with *",
+    "carillon:targetQueueArns: with targetBusArns, targetEventSources, targetFunctionArns and webhookDenyNetworks it takes at most 2000 characters; name many at once by ending them with *",
   );
 });
 

@@ -4,11 +4,12 @@ import { localstackSettings, neighbourUrl } from "../../infra/tools/localstack/p
 const account = "eu-central-1:123456789012";
 
 /**
- * As many names as fit into 450 characters; four such lists reach the limit of all lists together.
+ * As many names as fit into so many characters; four such lists and a short one reach the limit of all
+ * lists together.
  */
-function longestList(nameOf: (number: number) => string): string {
+function longestList(nameOf: (number: number) => string, length = 450): string {
   const names: string[] = [];
-  for (let n = 100; [...names, nameOf(n)].join(",").length <= 450; n++) names.push(nameOf(n));
+  for (let n = 100; [...names, nameOf(n)].join(",").length <= length; n++) names.push(nameOf(n));
   return names.join(",");
 }
 
@@ -27,6 +28,11 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
   default: {},
 
   "highly available": { highlyAvailable: true, databaseClass: "m7g.large" },
+
+  "limited roles and senders": {
+    permissionsBoundary: "developers",
+    commandSenders: "arn:aws:iam::123456789012:role/checkout,arn:aws:iam::210987654321:user/ops/import",
+  },
 
   "own VPC": { ...broughtVpc, endpoints: "sqs,events,lambda,secretsmanager" },
 
@@ -180,6 +186,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
 
   "own network with the ways of handlers": {
     endpoints: "sqs,events,lambda,secretsmanager,dynamodb,s3",
+    resourceAccounts: "210987654321,321098765432",
   },
 
   "longest lists": {
@@ -190,6 +197,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     runbookUrl: `https://wiki.example.com/${"r".repeat(275)}`,
     targetQueueArns: longestList((n) => `arn:aws:sqs:${account}:orders-of-customer-${n}.fifo`),
     targetBusArns: longestList((n) => `arn:aws:events:${account}:event-bus/customer-${n}*`),
+    targetEventSources: longestList((n) => `com.example.shop-${n}.*`, 200),
     targetFunctionArns: longestList((n) => `arn:aws:lambda:${account}:function:resize-${n}*`),
     webhookDenyNetworks: longestList((n) => `2001:db8:${n}::/48`),
     vpcId: "vpc-0123456789abcdef0",

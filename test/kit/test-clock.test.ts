@@ -32,6 +32,7 @@ beforeAll(async () => {
     token,
     handlers: [],
     webhookAllow: `127.0.0.1:${receiverPort}`,
+    eventSources: undefined,
     pageName: "test",
     log: silentLog,
   });

@@ -39,6 +39,7 @@ async function askedOnce(env: Record<string, string>): Promise<Watched> {
     running: new RunningHandlers(),
     webhookAllow: undefined,
     webhookAdvice: undefined,
+    eventSources: undefined,
     functionLog: "text",
     corsOrigins: undefined,
     lifecycle,

@@ -32,7 +32,7 @@ describe("npm start below a folder that only its owner may enter", { timeout: 12
     dataDir = path.join(folder, "data");
     mkdirSync(dataDir);
     chmodSync(folder, 0o700);
-    stack = await startProcess(dataDir);
+    stack = await startProcess(dataDir, { CARILLON_TARGET_EVENT_SOURCES: "carillon,shop.*" });
   });
 
   afterAll(async () => {
@@ -68,6 +68,19 @@ describe("npm start below a folder that only its owner may enter", { timeout: 12
     const seen = async () => (await fetch(`${events}/events`)).text();
     await expect.poll(seen, { timeout: 60_000 }).toContain('"data":{"n":2}');
     expect(await seen()).toContain("carillon.job.due");
+  });
+
+  test("events have a source of CARILLON_TARGET_EVENT_SOURCES, and any other one is refused", async () => {
+    const put = (source: string) =>
+      stack.request("PUT", "/v1/schedules/of-shop", {
+        when: "in 1s",
+        target: { event: { source, detailType: "order.due" } },
+        payload: { n: 3 },
+      });
+    expect((await put("billing")).status).toBe(422);
+    expect((await put("shop.orders")).status).toBe(201);
+    const seen = async () => (await fetch(`${stack.urls.events}/events`)).text();
+    await expect.poll(seen, { timeout: 60_000 }).toContain('"source":"shop.orders"');
   });
 
   test("the stack leaves the address of its API in its data directory, where the CLI reads it", () => {

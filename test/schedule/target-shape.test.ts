@@ -16,6 +16,10 @@ describe("a target", () => {
       { event: { source: "shop" } },
       { event: { bus: "default", source: "shop", detailType: "carillon.job.due" } },
     ],
+    [
+      { event: { detailType: "carillonade.due" } },
+      { event: { bus: "default", source: "carillon", detailType: "carillonade.due" } },
+    ],
     [{ queue: "demo" }, { queue: "demo" }],
     [
       { queue: "demo.fifo", groupId: "a" },
@@ -93,6 +97,12 @@ describe("a target", () => {
     [{ event: 5 }, ["event"]],
     [{ event: { bus: 3, source: 4 } }, ["event.bus", "event.source"]],
     [{ event: { source: "aws.ec2" } }, ["event.source"]],
+    [{ event: { source: "AWS.ec2" } }, ["event.source"]],
+    [{ event: { source: " aws.ec2" } }, ["event.source"]],
+    [{ event: { detailType: "carillon.job.dead" } }, ["event.detailType"]],
+    [{ event: { detailType: "carillon.job.due " } }, ["event.detailType"]],
+    [{ event: { detailType: "  CARILLON.job.missed" } }, ["event.detailType"]],
+    [{ event: { detailType: "Carillon.anything" } }, ["event.detailType"]],
     [{ event: { detailType: "x".repeat(129) } }, ["event.detailType"]],
     [{ event: { detail: {} } }, ["event.detail"]],
     [{ webhook: "https://example.com" }, ["webhook"]],

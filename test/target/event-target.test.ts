@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { silentLog } from "../../lib/log/log.ts";
+import type { EventTarget } from "../../lib/schedule/shape/target-shape.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { eventTarget } from "../../lib/target/event-target.ts";
 import { type EventsEndpoint, startEvents } from "../../lib/tools/local/events/start-events.ts";
@@ -35,7 +36,11 @@ afterEach(async () => {
 });
 
 function target() {
-  const deliver = eventTarget({ events, clock: manualClock(at(3 * second).toISOString()) });
+  const deliver = eventTarget({
+    events,
+    clock: manualClock(at(3 * second).toISOString()),
+    sources: ["carillon", "shop", "sales.*"],
+  });
   return (jobs: Parameters<typeof deliver>[0]) => deliver(jobs, deliveryContext());
 }
 const byDefault = { bus: "default", source: "carillon", detailType: "carillon.job.due" };
@@ -81,18 +86,54 @@ test("many events go in requests of ten, large ones in requests of a quarter of 
   expect(await target()(jobs)).toEqual(jobs.map(() => done));
   expect(await arrived()).toHaveLength(25);
   const large = [1, 2, 3].map((n) =>
-    job({ source: "s".repeat(256) }, { payload: "x".repeat(240 * 1024 - 2), n }),
+    job({ source: `sales.${"s".repeat(250)}` }, { payload: "x".repeat(240 * 1024 - 2), n }),
   );
   expect(await target()(large)).toEqual([done, done, done]);
 });
 
 test("an event that the bus refuses fails alone: the bus answers in the order of the request", async () => {
-  const jobs = [job({}, { n: 0 }), job({ source: "aws.ec2" }, { n: 1 }), job({}, { n: 2 })];
+  const jobs = [job({}, { n: 0 }), job({ detailType: "x".repeat(129) }, { n: 1 }), job({}, { n: 2 })];
   expect(await target()(jobs)).toEqual([
     done,
-    { kind: "failed", giveUp: false, error: expect.stringContaining("NotAuthorizedForSource") },
+    { kind: "failed", giveUp: false, error: expect.stringContaining("InvalidArgument") },
     done,
   ]);
+});
+
+describe("stored targets that the deployment does not allow", () => {
+  const notAmong =
+    "The event was not sent: target.event.source is not among the sources of events that schedules may use here: allowed are carillon, shop, sales.*.";
+  const reserved = (path: string) =>
+    expect.stringMatching(`^The event was not sent: target\\.event\\.${path} may`);
+
+  test.each<[Partial<typeof byDefault>, unknown]>([
+    [{ source: "billing" }, notAmong],
+    [{ source: "Carillon" }, notAmong],
+    [{ source: "carillon " }, notAmong],
+    [{ source: "sales" }, notAmong],
+    [{ source: "aws.ec2" }, reserved("source")],
+    [{ source: "AWS.ec2" }, reserved("source")],
+    [{ source: " aws.ec2" }, reserved("source")],
+    [{ detailType: "carillon.job.dead" }, reserved("detailType")],
+    [{ source: "shop", detailType: "Carillon.Job.Dead " }, reserved("detailType")],
+    [{ detailType: " carillon.job.due" }, reserved("detailType")],
+  ])(
+    "a job with the event %j is dead at once, and the other jobs of its request are sent",
+    async (event, error) => {
+      const jobs = [job({}, { n: 0 }), job(event, { n: 1 }), job({ source: "sales.eu" }, { n: 2 })];
+      expect(await target()(jobs)).toEqual([done, { kind: "failed", giveUp: true, error }, done]);
+      const sources = (await arrived()).map(({ source }) => source);
+      expect(sources.toSorted()).toEqual(["carillon", "sales.eu"]);
+    },
+  );
+
+  test("a damaged target without a source is refused, and the other jobs of its request are sent", async () => {
+    const damaged: EventTarget = JSON.parse('{"event":{"bus":"default","detailType":"due"}}');
+    expect(await target()([claimedJob(damaged, { n: 0 }), job({}, { n: 1 })])).toEqual([
+      { kind: "failed", giveUp: true, error: notAmong },
+      done,
+    ]);
+  });
 });
 
 test("a bus that is away fails every job, each to be retried", async () => {

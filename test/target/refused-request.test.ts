@@ -48,7 +48,7 @@ function queue(name: string) {
 function bus(name: string) {
   const events = new EventBridgeClient(config);
   events.middlewareStack.add(() => refusing("odd", name), { step: "initialize", priority: "high" });
-  const deliver = eventTarget({ events, clock });
+  const deliver = eventTarget({ events, clock, sources: ["carillon"] });
   const event = { bus: "default", source: "carillon", detailType: "carillon.job.due" };
   return (payloads: readonly Json[]) =>
     deliver(

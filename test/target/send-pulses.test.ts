@@ -152,7 +152,7 @@ afterEach(() => {
 test("if the service does not answer, all pulses may be tried again", async () => {
   const away = pulseSender({
     send: messageSender({ sqs: clients.sqs, ownUrls: [], clock: systemClock }),
-    put: eventSender(clients.bridge, systemClock),
+    put: eventSender({ events: clients.bridge, clock: systemClock, sources: ["carillon"] }),
   });
   const bus = { event: { bus: "default", source: "carillon", detailType: "due" } };
   const sent = await away(

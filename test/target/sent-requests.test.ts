@@ -67,7 +67,10 @@ test("an event without an id and without an error in the answer has not arrived"
   const target = { event: { bus: "default", source: "carillon", detailType: "due" } };
   // If it counted as done, its job would be lost.
   expect(
-    await eventSender(client, systemClock)([{ detail: "{}", time: at(0), target }], timeEnough),
+    await eventSender({ events: client, clock: systemClock, sources: ["carillon"] })(
+      [{ detail: "{}", time: at(0), target }],
+      timeEnough,
+    ),
   ).toMatchObject([{ kind: "failed", giveUp: false }]);
 });
 

@@ -77,7 +77,7 @@ test("after a request without an answer no more messages are sent to that FIFO q
 
 test("after a request without an answer no more events are put", async () => {
   const { events, requests } = await silentService();
-  const put = eventSender(events, systemClock);
+  const put = eventSender({ events, clock: systemClock, sources: ["carillon"] });
   const event = { bus: "default", source: "carillon", detailType: "due" };
   const sent = await put(
     many.map((n) => ({ detail: String(n), time: new Date(0), target: { event } })),

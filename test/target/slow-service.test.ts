@@ -120,7 +120,7 @@ test("jobs for many slow queues that there is no time to look up or send to go b
 });
 
 test("jobs for many slow buses that there is no time to send go back", async () => {
-  const deliver = eventTarget({ events: slowBridge(3.9 * second), clock });
+  const deliver = eventTarget({ events: slowBridge(3.9 * second), clock, sources: ["carillon"] });
   const jobs = many.map((n) => claimedJob(busOf(`bus-${n}`), { n }));
   expectDoneInTime(await passing(deliver(jobs, { timeLeftMs })));
 });
@@ -143,7 +143,7 @@ test.each([
 
 test("with less time left than a request may take, none begins", async () => {
   const send = messageSender({ sqs: slowSqs(second), ownUrls: [], clock: systemClock });
-  const put = eventSender(slowBridge(second), systemClock);
+  const put = eventSender({ events: slowBridge(second), clock: systemClock, sources: ["carillon"] });
   const left = () => 16_999;
   const message = { body: "{}", target: { queue: "demo" }, id: "1", orderedBy: "a" };
   const event = { detail: "{}", time: clock.now(), target: busOf("default") };

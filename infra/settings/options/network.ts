@@ -36,4 +36,10 @@ export interface NetworkOptions {
   readonly endpoints?:
     | readonly ("sqs" | "events" | "lambda" | "secretsmanager" | "dynamodb" | "s3")[]
     | undefined;
+  /**
+   * Other accounts whose resources functions reach through these endpoints, such as a handler's
+   * table or bucket. Default: none. Targets that the allow-lists name in other accounts, and the
+   * archive, are reached without it.
+   */
+  readonly resourceAccounts?: readonly string[] | undefined;
 }

@@ -3,6 +3,11 @@
 /** Operations and monitoring. */
 export interface OperationsOptions {
   /**
+   * The managed policy that limits the rights of every role that is made here: its name in this
+   * account, or its ARN. Default: none.
+   */
+  readonly permissionsBoundary?: string | undefined;
+  /**
    * The service that starts the tick each minute: a `rule` of EventBridge, or EventBridge's
    * `scheduler`.
    *

@@ -10,6 +10,11 @@ export interface TargetsOptions {
   /** The event buses that schedules may name. Default: the default bus of this account and region. */
   readonly targetBusArns?: readonly string[] | undefined;
   /**
+   * The sources that events of schedules may have; a `*` at the end stands for all that begin so.
+   * Default: `carillon`, which a list has to name itself.
+   */
+  readonly targetEventSources?: readonly string[] | undefined;
+  /**
    * The Lambda functions that schedules may name. Default: those of this account and region with
    * names that start with `carillon-target-`.
    */

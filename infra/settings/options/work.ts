@@ -28,6 +28,11 @@ export interface WorkOptions {
   /** The prefix of keys that commands from the queue may name. Default: all keys. */
   readonly ingestPrefix?: string | undefined;
   /**
+   * The roles and users, also of other accounts, that alone may send commands to the queue; services
+   * such as EventBridge are not affected. Default: the policies of this account's IAM decide.
+   */
+  readonly commandSenders?: readonly string[] | undefined;
+  /**
    * EventBridge rules of other stacks that may send commands to the queue; a name may end in `*`.
    * Default: only this app's own watches.
    */

@@ -1,4 +1,11 @@
 import * as z from "zod";
+import {
+  dueDetailType,
+  isReservedDetailType,
+  isReservedSource,
+  reservedDetailTypeText,
+  reservedSourceText,
+} from "./event-names.ts";
 import { webhookTarget } from "./target-webhook-shape.ts";
 import { storableText } from "./text.ts";
 import { textRecord } from "./text-record.ts";
@@ -123,16 +130,16 @@ export const eventTarget = z.strictObject({
       .string()
       .max(256)
       .regex(printableAscii, "takes printable ASCII characters")
-      .refine(
-        (source) => !source.startsWith("aws."),
-        "may not begin with `aws.`, which EventBridge reserves for AWS",
-      )
+      .refine((source) => !isReservedSource(source), reservedSourceText)
+      .describe("One of the sources that the deployment allows.")
       .default("carillon"),
     detailType: z
       .string()
       .max(128)
       .regex(printableAscii, "takes printable ASCII characters")
-      .default("carillon.job.due"),
+      .refine((detailType) => !isReservedDetailType(detailType), reservedDetailTypeText)
+      .describe("Types that begin with `carillon.` are reserved, except the default.")
+      .default(dueDetailType),
   }),
 });
 

@@ -94,6 +94,7 @@ type OfSettings =
   | "databasePrepare"
   | "webhookAllow"
   | "webhookAdvice"
+  | "eventSources"
   | "corsOrigins"
   | "lifecycle"
   | "functionLog";
@@ -122,6 +123,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
     AWS_ENDPOINT_URL_LAMBDA: parts.lambdaUrl,
     CARILLON_LOG: parts.functionLog,
     DATABASE_PREPARE: parts.databasePrepare,
+    CARILLON_TARGET_EVENT_SOURCES: parts.eventSources,
     ...parts.lifecycle,
   };
   const as = (role: keyof DatabaseUrls): Environment => ({ ...common, DATABASE_URL: parts.databases[role] });

@@ -1,6 +1,7 @@
 import path from "node:path";
 import { isOrigin, originForm } from "../../config/cors-origins.ts";
 import { type Environment, integer } from "../../config/environment.ts";
+import { eventSourcesFrom } from "../../config/event-sources.ts";
 import { lifecycleFrom } from "../../config/lifecycle.ts";
 import { pageNameForm, pageNamePattern } from "../../config/page-name.ts";
 import { reachFrom } from "../../webhook/reach.ts";
@@ -21,6 +22,8 @@ export interface LocalSettings {
   databasePrepare: string | undefined;
   /** The private addresses that webhooks may reach, as `host:port` separated by commas. */
   webhookAllow: string | undefined;
+  /** The sources of events that schedules may use, separated by commas. */
+  eventSources: string | undefined;
   /**
    * The events to publish on the local bus: `LIFECYCLE_EVENTS` and `CARILLON_EVENTS_BUS`, as the
    * functions read them.
@@ -63,6 +66,7 @@ export function readSettings(env: Environment): LocalSettings {
     databaseUrl: given(env, "DATABASE_URL"),
     databasePrepare: readDatabasePrepare(given(env, "DATABASE_PREPARE")),
     webhookAllow: readWebhookAllow(env),
+    eventSources: readEventSources(env),
     lifecycle: readLifecycle(env),
     corsOrigins: readCorsOrigins(given(env, "CARILLON_CORS_ORIGINS")),
     hosts: readHosts(given(env, "CARILLON_HOSTS")),
@@ -94,6 +98,11 @@ function readWebhookAllow(env: Environment): string | undefined {
 }
 
 /** Checked when the stack starts, like the setting for webhooks. */
+function readEventSources(env: Environment): string | undefined {
+  eventSourcesFrom(env);
+  return given(env, "CARILLON_TARGET_EVENT_SOURCES");
+}
+
 function readLifecycle(env: Environment): Environment {
   const { notify, bus } = lifecycleFrom(env);
   return { LIFECYCLE_EVENTS: notify.length === 0 ? "none" : notify.join(","), CARILLON_EVENTS_BUS: bus };

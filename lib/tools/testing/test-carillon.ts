@@ -39,6 +39,11 @@ export interface TestCarillonOptions {
    * their answers count. By default nothing is sent.
    */
   webhookAllow?: string;
+  /**
+   * The sources of events that schedules may use, separated by commas, as the setting
+   * `targetEventSources` of the deployment has them; the default is `carillon`.
+   */
+  eventSources?: string;
 }
 
 /** The options with which a client reaches the API: `new Carillon(connection)`. */
@@ -96,6 +101,7 @@ export class TestCarillon implements AsyncDisposable {
       log: options.log === "text" ? textLog("test", () => world.clock.now()) : silentLog,
       token: options.token ?? defaultToken,
       webhookAllow: options.webhookAllow,
+      eventSources: options.eventSources,
       takesMs: (key) => faults.takesMs(key),
       around: (deliver, { clock, sql }) => faults.around(deliver, clock, () => cutConnections(sql)),
       edited: () => ledger.read(world.clock.now()),

@@ -46,6 +46,8 @@ export interface WorldParts {
   token: string;
   /** The private addresses that webhooks reach for real. */
   webhookAllow: string | undefined;
+  /** The sources of events that schedules may use. */
+  eventSources: string | undefined;
   /** How long the target of a schedule takes, on the virtual clock. */
   takesMs: (key: string) => number;
   /** Comes between the workers and their targets. */
@@ -65,8 +67,13 @@ export async function makeWorld(parts: WorldParts): Promise<World> {
   // waits cannot be loaded by `require`, and so not by tests in CommonJS.
   const { assemble: assembleApi } = await import("../../../functions/api.ts");
   const { assemble: assembleWorker } = await import("../../../functions/worker.ts");
-  const { log, token, webhookAllow } = parts;
-  const env = { AWS_REGION: localRegion, CARILLON_LOG: "text", CARILLON_WEBHOOK_ALLOW: webhookAllow };
+  const { log, token, webhookAllow, eventSources } = parts;
+  const env = {
+    AWS_REGION: localRegion,
+    CARILLON_LOG: "text",
+    CARILLON_WEBHOOK_ALLOW: webhookAllow,
+    CARILLON_TARGET_EVENT_SOURCES: eventSources,
+  };
   const activity = new Activity();
   const connections = { max: connectionsMax, idleMs, applicationName: "carillon-test" };
   const sql = countedSql(parts.databaseUrl, activity, connections);

@@ -272,6 +272,27 @@ export const commandRows: readonly Mutant[] = [
     tests: ["test/command/allowed-targets.test.ts"],
   },
   {
+    name: "a type of Carillon's own is reserved in any letter case",
+    file: "lib/schedule/shape/event-names.ts",
+    text: "name.trimStart().toLowerCase().startsWith(reserved)",
+    replacement: "name.trimStart().startsWith(reserved)",
+    tests: ["test/schedule/target-shape.test.ts"],
+  },
+  {
+    name: "blanks before a reserved name do not hide it",
+    file: "lib/schedule/shape/event-names.ts",
+    text: "name.trimStart().toLowerCase().startsWith(reserved)",
+    replacement: "name.toLowerCase().startsWith(reserved)",
+    tests: ["test/schedule/target-shape.test.ts"],
+  },
+  {
+    name: "an allowed source admits no source that only begins the same",
+    file: "lib/schedule/shape/event-names.ts",
+    text: ": source === allowed;",
+    replacement: ": source.startsWith(allowed);",
+    tests: ["test/command/allowed-targets.test.ts"],
+  },
+  {
     name: "a queue's URL names its account",
     file: "lib/command/allowed-targets.ts",
     text: "return `sqs:${ofHost}:${owner}:${name}`;",

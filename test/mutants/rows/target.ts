@@ -36,6 +36,13 @@ export const target: readonly Mutant[] = [
       "The stop has ended the attempt for its worker already, and the transaction refuses to commit after a stop.",
   },
   {
+    name: "a worker sends no event that the deployment does not allow",
+    file: events,
+    text: "forbidden(sources, target) ?? unanswered",
+    replacement: "unanswered",
+    tests: [eventTest],
+  },
+  {
     name: "nothing is committed when every job of a group failed",
     file: attempt,
     text: 'if (ended.every(({ outcome }) => outcome.kind === "failed")) {',

@@ -5,8 +5,9 @@ const group = "Targets of schedules";
 const arn = (service: string, resource: string) =>
   `arn:[a-zA-Z0-9_-]+:${service}:[a-zA-Z0-9_-]+:[0-9]{12}:${resource}`;
 const list = (item: string) => `${item}(,${item})*`;
-/** Lambda's 4 KB of variables hold four such lists, as the construct counts them. */
+/** Lambda's 4 KB of variables hold four such lists and a short one, as the construct counts them. */
 const lengthMax = 450;
+const shortLengthMax = 200;
 
 const byte = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
 const hex = "[0-9a-f]{1,4}";
@@ -54,6 +55,21 @@ export const targetsParameters: readonly TemplateParameter[] = [
       pattern: list(arn("events", "event-bus/[a-zA-Z0-9_./-]+[*]?")),
       takes: "ARNs of event buses, separated by commas without blanks, or nothing",
       lengthMax,
+    },
+  },
+  {
+    name: "TargetEventSources",
+    group,
+    setting: "targetEventSources",
+    description:
+      "The sources that events of schedules may have; one may end in *. Empty: carillon, which a list has to name itself.",
+    byDefault: "",
+    values: {
+      kind: "text",
+      learned: ["carillon,shop.*", "shop,billing.*,carillon"],
+      pattern: list("[a-zA-Z0-9_][a-zA-Z0-9_.:/@-]*[*]?"),
+      takes: "sources such as shop or shop.*, separated by commas without blanks, or nothing",
+      lengthMax: shortLengthMax,
     },
   },
   {

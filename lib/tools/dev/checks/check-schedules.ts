@@ -19,7 +19,7 @@ import { scheduleSource } from "../schedules/schedule-source.ts";
 export interface CheckParts {
   folder: string;
   now: Date;
-  local: Pick<LocalSettings, "webhookAllow" | "webhookAdvice">;
+  local: Pick<LocalSettings, "webhookAllow" | "webhookAdvice" | "eventSources">;
   /** The handlers of the project; null if its module cannot be loaded, which is a fault of its own. */
   handlers: readonly JobHandler[] | null;
 }
@@ -53,6 +53,7 @@ function acceptanceFor({ handlers, local }: CheckParts): Pick<Acceptance, "body"
     AWS_REGION: localRegion,
     CARILLON_WEBHOOK_ALLOW: local.webhookAllow,
     CARILLON_WEBHOOK_ADVICE: local.webhookAdvice,
+    CARILLON_TARGET_EVENT_SOURCES: local.eventSources,
   });
   const acceptance = acceptanceOf({ handlers: handlers ?? [], targets });
   if (handlers !== null) return acceptance;

@@ -28,6 +28,7 @@ export interface TestClockParts {
   webhookAllow: string | undefined;
   /** Names of this machine besides those of the loopback interface. */
   hosts?: readonly string[];
+  eventSources: string | undefined;
   pageName: string;
   log: Log;
 }
@@ -46,10 +47,16 @@ const closeGraceMs = 1_000;
  * that only requests move. Nothing of it outlives the process.
  */
 export async function startTestClock(parts: TestClockParts): Promise<TestClockStack> {
-  const { port, handlers, webhookAllow, hosts = [], pageName, log } = parts;
+  const { port, handlers, webhookAllow, eventSources, hosts = [], pageName, log } = parts;
   const token = parts.token ?? randomBytes(32).toString("base64url");
   const tests = await TestRoutes.opened((now = parts.now) =>
-    testCarillon({ now, handlers, token, ...(webhookAllow === undefined ? {} : { webhookAllow }) }),
+    testCarillon({
+      now,
+      handlers,
+      token,
+      ...(webhookAllow === undefined ? {} : { webhookAllow }),
+      ...(eventSources === undefined ? {} : { eventSources }),
+    }),
   );
   const page = localPage({ pageName, clock: systemClock, log });
   const http = await listenWith({ port, callers: { hosts, origins: [] }, log }, (request) =>
