@@ -87,6 +87,13 @@ describe.runIf(chromium !== undefined)("the fields of one schedule (need Chromiu
     expect(endsAt).toContain("2027");
   });
 
+  test("The spread stands beside the times of a schedule", async () => {
+    const tab = await browser.tab();
+    await tab.open("/schedules/rich");
+    await tab.page.getByText("at 09:00 every day, UTC, moved by up to 10m; active").waitFor();
+    await tab.close();
+  });
+
   test("The command beside an explanation runs as it is copied", async () => {
     const tab = await browser.tab();
     await tab.open("/schedules/plain?why=2027-01-01T09:00:00Z");

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { Fragment } from "react";
 import type { Strip } from "../../../client/agenda.ts";
 import type { Hold, Schedule } from "../../../client/schedule.ts";
+import { movesText } from "../../data/text/moves-text.ts";
 import type { Seen } from "../../hooks/use-is-old.ts";
 import { Freshness } from "../../parts/freshness.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
@@ -26,7 +27,8 @@ export function ScheduleHead({ seen, everyMs, name, schedule, deleted }: Schedul
       </div>
       {schedule === undefined ? null : (
         <p className="quiet">
-          <Sentence text={schedule.cadenceText} of={name} />; <StateText schedule={schedule} />
+          <Sentence text={schedule.cadenceText} of={name} />
+          {movesText(schedule)}; <StateText schedule={schedule} />
           {schedule.calendar === null ? null : (
             <>
               ; calendar{" "}
