@@ -15,9 +15,9 @@ export interface SharedHold {
   prefix: string | null;
   progress: "set" | "setting" | "releasing";
   /**
-   * Schedules that the hold has been put on, or taken off, so far, those deleted since included.
-   * Schedules that joined later are held too, and not counted. Null where the hold covers more keys
-   * than the token reaches.
+   * Schedules that the hold covers, counted up to 1,000; of a larger hold those that it was put on.
+   * While it is `setting` or `releasing`, those that it was put on, or taken off, so far. Null where
+   * the hold covers more keys than the token reaches.
    */
   members: number | null;
 }

@@ -25,10 +25,10 @@ export interface BoardHold {
   until: InstantText | null;
   secondsLeft: number | null;
   /**
-   * Schedules that the hold has been put on so far, those deleted since included; with the scope
-   * `filter`, the schedules that were released. Schedules that joined the group or tag later are
-   * held too, and not counted. Null for other ended holds, and where the hold covers more keys than
-   * the token reaches.
+   * Schedules that the hold covers, counted up to 1,000; of a larger hold those that it was put on.
+   * While it is set on its schedules or taken off, those that are done so far; with the scope
+   * `filter`, those that were released. Null for other ended holds, and where the hold covers more
+   * keys than the token reaches.
    */
   members: number | null;
   state: "binding" | "ending" | "ended";

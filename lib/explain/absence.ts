@@ -8,6 +8,7 @@ import { actorText } from "./actor.ts";
 import { editOf, explainElsewhere, firedVerdict } from "./elsewhere.ts";
 import { heldAt, holdersText } from "./holds-then.ts";
 import { madeUpText } from "./made-up.ts";
+import { movedAside, movedText } from "./moved.ts";
 import { type Nearest, type Place, placeOf, plannerOf, timetableIn, versionBy } from "./place.ts";
 import { explainPulse } from "./pulse.ts";
 import { explainRange } from "./skipped.ts";
@@ -100,7 +101,7 @@ function explainRun(facts: Facts, planner: VersionFact, place: Place, due: numbe
     return { outcome: "too-old", sentence };
   }
   if (next?.change === "deleted" && next.at < due) {
-    const sentence = `Was due at ${isoInstant(due)}, but the schedule was deleted before, at ${isoInstant(next.at)} by ${actorText(next.by)}.`;
+    const sentence = `Was due at ${isoInstant(due)}${movedText({ at, due, version: planner })}, but the schedule was deleted before, at ${isoInstant(next.at)} by ${actorText(next.by)}.`;
     return { outcome: "deleted", sentence, edit: editOf(next) };
   }
   if (facts.pulse !== null) return explainPulse(facts, facts.pulse, due);
@@ -110,7 +111,7 @@ function explainRun(facts: Facts, planner: VersionFact, place: Place, due: numbe
     explainBeyond(facts, planner, due) ??
     explainHeld(facts, planner, due) ??
     explainUsedUp(facts, planner, { isOpen }) ??
-    explainPlan(facts, due, { isOpen })
+    explainPlan(facts, planner, { due, isOpen })
   );
 }
 
@@ -191,30 +192,35 @@ function wasUsedUp({ limit, versions }: Facts, version: VersionFact): boolean {
   return limit === null || !isCountedSince || limit.fires >= maxFires;
 }
 
-function explainPlan(facts: Facts, due: number, { isOpen }: { isOpen: boolean }): Verdict {
+function explainPlan(
+  facts: Facts,
+  version: VersionFact,
+  { due, isOpen }: { due: number; isOpen: boolean },
+): Verdict {
   const { now, plannedUpTo, at, aside, heldUntil } = facts;
   if (due > now) {
-    const moved = due === at ? "" : `, due at ${isoInstant(due)}`;
+    const moved = due === at ? "" : `, due at ${isoInstant(due)}${movedText({ at, due, version })}`;
     return {
       outcome: "planned",
       sentence: `Is planned${moved}: its job is made about three minutes before.`,
     };
   }
+  const was = `Was due at ${isoInstant(due)}${movedAside({ at, due, version })}`;
   if (isOpen) {
     const behind = `the ticks have only reached ${isoInstant(plannedUpTo)}`;
     return {
       outcome: "not-planned-yet",
-      sentence: `Was due at ${isoInstant(due)} and is not planned yet: ${behind}.`,
+      sentence: `${was} and is not planned yet: ${behind}.`,
     };
   }
   if (isUncleared(facts) && heldUntil !== null && due > heldUntil) {
-    const sentence = `Was due at ${isoInstant(due)}, after the hold had ended at ${isoInstant(heldUntil)}: its job is made by the tick that clears the hold.`;
+    const sentence = `Was due at ${isoInstant(due)}${movedText({ at, due, version })}, after the hold had ended at ${isoInstant(heldUntil)}: its job is made by the tick that clears the hold.`;
     return { outcome: "not-planned-yet", sentence };
   }
   if (aside.some(({ consumer }) => consumer === "plan"))
-    return { outcome: "set-aside", sentence: `Was due at ${isoInstant(due)} and has no job yet.` };
+    return { outcome: "set-aside", sentence: `${was} and has no job yet.` };
   return {
     outcome: "unrecorded",
-    sentence: `Was due at ${isoInstant(due)}, and nothing is recorded about it.`,
+    sentence: `Was due at ${isoInstant(due)}${movedText({ at, due, version })}, and nothing is recorded about it.`,
   };
 }

@@ -5,6 +5,7 @@ import { actorText } from "./actor.ts";
 import { editOf } from "./elsewhere.ts";
 import { heldAt, holdersText } from "./holds-then.ts";
 import { latenessOf, spanText } from "./late.ts";
+import { movedAside } from "./moved.ts";
 import { placeOf } from "./place.ts";
 import type { Facts, PassedFact, Verdict, VersionFact } from "./verdict.ts";
 import { outageIn, outageText } from "./where-lost.ts";
@@ -150,9 +151,7 @@ function explainMissed(facts: Facts, version: VersionFact | undefined, passed: P
   const late = spanText(passed.decided - passed.due);
   const outage = outageIn(facts, ["tick", "database"], { from: passed.due, to: passed.decided });
   const away = outage === undefined ? "" : `, because ${outageText(outage)}`;
-  // Only these two move a run from its occurrence.
-  const moved = (version?.body.slot ?? null) === null ? "`spread`" : "`slot`";
-  const by = passed.due === facts.at ? "" : `, to which its ${moved} moves it,`;
+  const by = movedAside({ at: facts.at, due: passed.due, version });
   const missed = `it was due at ${isoInstant(passed.due)}${by} and could only be planned ${late} later${away}, and an occurrence planned more than ${spanText(missedAfterMs)} late is missed`;
   const into = collapsedInto(facts, version, passed);
   return {

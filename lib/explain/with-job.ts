@@ -4,6 +4,7 @@ import { isDueUnderHold, isHeldAt, waitsForHold } from "../schedule/held.ts";
 import { actorText, editText } from "./actor.ts";
 import { holdersText, standingBy } from "./holds-then.ts";
 import { latenessOf, spanText } from "./late.ts";
+import { movedAside, movedText } from "./moved.ts";
 import { instantText, quote } from "./quoted.ts";
 import { requestText } from "./requests.ts";
 import { explainSkipped } from "./skipped.ts";
@@ -44,7 +45,7 @@ function verdictOn(facts: Facts, job: JobRead, version: VersionFact | undefined)
     case "retrying":
       return explainRetrying(facts, job);
     case "waiting":
-      return explainWaiting(facts, job);
+      return explainWaiting(facts, job, version);
     case "cancelled":
       return explainCancelled(facts, job);
     case "skipped":
@@ -58,7 +59,7 @@ function withStart(
   version: VersionFact | undefined,
   { outcome, lead, end }: { outcome: Verdict["outcome"]; lead: string; end: string },
 ): Verdict {
-  const started = `due at ${instantText(job.dueAt)}, it started at ${instantText(job.startedAt)}`;
+  const started = `due at ${instantText(job.dueAt)}${movedText(moveOf(job, version))}, it started at ${instantText(job.startedAt)}`;
   const late = latenessOf(facts, job, version);
   if (late === null) return { outcome, sentence: `${lead}, on time: ${started}${end}.` };
   const { byMs, because, why, heldBy, outage } = late;
@@ -69,6 +70,12 @@ function withStart(
     ...(heldBy === undefined ? {} : { heldBy }),
     ...(outage === undefined ? {} : { outage }),
   };
+}
+
+/** Only a run of the cadence is moved. */
+function moveOf({ kind, occurrence, dueAt }: JobRead, version: VersionFact | undefined) {
+  const due = dueAt.getTime();
+  return { at: kind === "cadence" ? occurrence.getTime() : due, due, version };
 }
 
 function attemptsText({ attempt, attempts = [] }: JobRead): string {
@@ -112,7 +119,7 @@ function explainRetrying(facts: Facts, job: JobRead): Verdict {
   return { outcome: "retrying", sentence: `${failed}; it waits, held by ${holdersText(heldBy)}.`, heldBy };
 }
 
-function explainWaiting(facts: Facts, job: JobRead): Verdict {
+function explainWaiting(facts: Facts, job: JobRead, version: VersionFact | undefined): Verdict {
   const due = job.dueAt.getTime();
   const { now, heldUntil, travel } = facts;
   if (waitsForHold(facts, { now, due })) {
@@ -125,48 +132,54 @@ function explainWaiting(facts: Facts, job: JobRead): Verdict {
     const sentence = `Was held by ${holdersText(heldBy)} until ${isoInstant(heldUntil)}: the hold is over, and it starts now.`;
     return { outcome: "waiting", reason: "worker", sentence, heldBy };
   }
-  if (due > now)
-    return { outcome: "planned", sentence: `Is planned: its job is made, and starts at ${isoInstant(due)}.` };
-  if (travel?.inLane === true) return inLane(facts, job);
-  if (travel != null && travel.atTarget !== null) return atTarget(travel, due, now);
+  const move = moveOf(job, version);
+  if (due > now) {
+    const start = `${isoInstant(due)}${movedText(move)}`;
+    return { outcome: "planned", sentence: `Is planned: its job is made, and starts at ${start}.` };
+  }
+  const was = `Was due at ${isoInstant(due)}${movedAside(move)}`;
+  if (travel?.inLane === true) return inLane(facts, job, was);
+  if (travel != null && travel.atTarget !== null) return atTarget(travel, was, now);
   const ready = job.readyAt?.getTime() ?? due;
-  return ready > now ? letInLater(facts, due, ready) : waitsForWorker(facts, due);
+  return ready > now
+    ? letInLater(facts, `Was due at ${isoInstant(due)}${movedText(move)}`, ready)
+    : waitsForWorker(facts, due, was);
 }
 
-function inLane({ around }: Facts, { dueAt, occurrence }: JobRead): Verdict {
+function inLane({ around }: Facts, { occurrence }: JobRead, was: string): Verdict {
   const ahead = around.find((other) => unsettled.has(other.state) && other.occurrence < occurrence);
   const which = ahead === undefined ? "earlier runs" : `the run of ${instantText(ahead.occurrence)}`;
   return {
     outcome: "waiting",
     reason: "lane",
-    sentence: `Was due at ${instantText(dueAt)} and waits in its lane for ${which} to end.`,
+    sentence: `${was} and waits in its lane for ${which} to end.`,
     ...(ahead === undefined ? {} : { behind: ahead.occurrence }),
   };
 }
 
-function atTarget({ atTarget: target, startsAt }: TravelFact, due: number, now: number): Verdict {
+function atTarget({ atTarget: target, startsAt }: TravelFact, was: string, now: number): Verdict {
   const start =
     startsAt !== null && startsAt.getTime() > now ? `, and starts at ${instantText(startsAt)}` : "";
   return {
     outcome: "waiting",
     reason: "target",
-    sentence: `Was due at ${isoInstant(due)} and waits for its turn at ${target}, whose limits or share of the workers are used up${start}.`,
+    sentence: `${was} and waits for its turn at ${target}, whose limits or share of the workers are used up${start}.`,
   };
 }
 
-function letInLater({ travel }: Facts, due: number, ready: number): Verdict {
+function letInLater({ travel }: Facts, was: string, ready: number): Verdict {
   const owed = travel?.owed === true;
   return {
     outcome: "waiting",
     reason: owed ? "backlog" : "ready",
-    sentence: `Was due at ${isoInstant(due)}, ${owed ? "has left the backlog" : "waits"} and starts at ${isoInstant(ready)}.`,
+    sentence: `${was}, ${owed ? "has left the backlog" : "waits"} and starts at ${isoInstant(ready)}.`,
   };
 }
 
-function waitsForWorker(facts: Facts, due: number): Verdict {
+function waitsForWorker(facts: Facts, due: number, was: string): Verdict {
   const { travel, now } = facts;
   if (travel === null) {
-    const sentence = `Was due at ${isoInstant(due)} and has waited for ${spanText(now - due)}; nothing will start it, because its parcel is gone. Retry or cancel it.`;
+    const sentence = `${was} and has waited for ${spanText(now - due)}; nothing will start it, because its parcel is gone. Retry or cancel it.`;
     return { outcome: "waiting", reason: "worker", sentence };
   }
   // The first offer is not a repetition.
@@ -181,7 +194,7 @@ function waitsForWorker(facts: Facts, due: number): Verdict {
   return {
     outcome: "waiting",
     reason: "worker",
-    sentence: `Was due at ${isoInstant(due)} and has waited for a worker for ${spanText(now - due)}${away}${again}.`,
+    sentence: `${was} and has waited for a worker for ${spanText(now - due)}${away}${again}.`,
     ...(outage === undefined ? {} : { outage }),
   };
 }

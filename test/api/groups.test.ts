@@ -48,7 +48,7 @@ describe.each([
     expect((await put(`${scope}-later`, belonging("shop"))).json).toMatchObject({ state: "paused" });
     expect((await api.send("GET", `${path}/shop`, { query: "limit=3" })).json).toMatchObject({
       [scope]: "shop",
-      holds: [hold],
+      holds: [{ ...hold, members: 4 }],
       schedules: [{ key: `${scope}-a` }, { key: `${scope}-b` }, { key: `${scope}-c` }],
       cursor: expect.any(String),
     });

@@ -194,6 +194,26 @@ describe("the board of holds", () => {
     expect((await list("ended=true", asTeam())).items).toEqual([]);
   });
 
+  test("A hold of a group or tag counts the schedules that it covers now, and no deleted ones", async () => {
+    const put = (key: string) =>
+      api.send("PUT", `/v1/schedules/${key}`, {
+        body: { when: "every 1h", target: { queue: "demo" }, group: "counted", tags: ["counted"] },
+      });
+    const counts = async () =>
+      (await list("prefix=counted:")).items.map(({ scope, members }) => [scope, members]);
+    for (const n of [1, 2, 3]) await put(`counted:${n}`);
+    await api.send("POST", "/v1/groups/counted/pause", {});
+    await api.send("POST", "/v1/tags/counted/pause", {});
+    for (const n of [1, 2]) await api.send("DELETE", `/v1/schedules/counted:${n}`, {});
+    const labels = (count: number) => [
+      ["group", count],
+      ["tag", count],
+    ];
+    expect(await counts()).toEqual(labels(1));
+    await put("counted:4");
+    expect(await counts()).toEqual(labels(2));
+  });
+
   test("A resume by filter that released nothing is no ended hold", async () => {
     await api.send("PUT", "/v1/schedules/free:1", { body: { when: "every 1h", target: { queue: "demo" } } });
     await api.send("POST", "/v1/schedules:resume", { body: { filter: { prefix: "free:" } } });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { isoInstant } from "../../lib/cadence/zone/civil.ts";
 import { explain } from "../../lib/explain/explain.ts";
 import { backfillSchedule } from "../../lib/job-control/backfill.ts";
 import { fireNow } from "../../lib/job-control/fire-now.ts";
@@ -78,6 +79,25 @@ describe("past and future instants", () => {
       dueAt,
     });
     expect(await told("spread", "12:00:00")).toMatchObject({ outcome: "planned", asked: null });
+  });
+
+  test.each([
+    ["spread", { spread: "10m" }],
+    ["slot", { slot: "10m" }],
+  ])("The explanation of a run that its %s moves says so, before and after it ran", async (field, moves) => {
+    await world.put("moved", { when: "3 * * * *", ...moves });
+    const { dueAt } = await told("moved", "11:03:00");
+    const due = `due at ${dueAt === null ? "" : isoInstant(dueAt.getTime())}, to which its \`${field}\` moves it`;
+    expect(dueAt?.getTime()).toBeGreaterThan(at("11:03:00").getTime());
+    const sentence = async () => (await told("moved", "11:03:00")).sentence;
+    expect(await sentence()).toBe(`Is planned, ${due}: its job is made about three minutes before.`);
+    await live(world, new Date((dueAt?.getTime() ?? 0) - 60_000));
+    expect(await sentence()).toContain(`starts${due.slice("due".length)}`);
+    await world.clock.setNow(new Date((dueAt?.getTime() ?? 0) + 5_000));
+    expect(await sentence()).toBe(`Was ${due}, and has waited for a worker for 5 seconds.`);
+    await world.work();
+    expect(await sentence()).toContain(`late, because`);
+    expect(await sentence()).toContain(`: ${due}, it started at`);
   });
 
   test("An explanation follows the attempts of its job", async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Sql } from "../../lib/db/connect.ts";
+import { coveredMax } from "../../lib/history/holds/covered-schedules.ts";
 import { readEndedHolds } from "../../lib/history/holds/ended-holds.ts";
 import { boardLookedMax, type HoldFilter, readBoard } from "../../lib/history/holds/hold-board.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
@@ -97,6 +98,18 @@ describe.each([
       expect((await readBoard(sql, { filter: {}, after: next, limit: 100 })).items).toHaveLength(100);
     });
     expectBounded(of, 500);
+  });
+
+  test("The schedules of a hold are counted up to a bound, and a larger hold keeps the number that it was put on", async () => {
+    await sql`
+      insert into carillon.shared_holds (scope, name, owner, since, until, author, reached, members)
+      values ('tag', 'all', 'ops', now(), '2099-01-01Z', 'ops', null, ${schedules})`;
+    const of = await touched(sql, async () => {
+      const { items } = await readBoard(sql, { filter: {}, limit: 1 });
+      expect(items).toMatchObject([{ name: "all", members: schedules }]);
+    });
+    await sql`delete from carillon.shared_holds where name = 'all'`;
+    expectBounded(of, coveredMax + 300);
   });
 
   test("A team finds its few holds among very many on one page", async () => {

@@ -97,6 +97,7 @@ describe.runIf(chromium !== undefined)("the editor in a browser (needs Chromium)
     await notice.waitFor();
     expect(await notice.innerText()).toContain("It changed: tags");
     await page.getByText("Not saved: choose a version first.").waitFor();
+    expect(await page.getByRole("alert").count()).toBe(1);
     expect((await own.client.schedules.get("conflict")).description).toBe(null);
     await page.getByRole("button", { name: "Reload version 2, keep my text" }).click();
     expect(await shownJson(page)).toContain("mine");

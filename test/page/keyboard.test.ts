@@ -41,6 +41,31 @@ describe.runIf(chromium !== undefined)("the page without a mouse (needs Chromium
     ({ own, browser } = opened);
   });
 
+  test("The arrows go through the menu of views, and Escape leads back to its button", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/");
+    const more = page.getByRole("button", { name: "More" });
+    await more.focus();
+    await page.keyboard.press("ArrowDown");
+    const links = await page.locator(".more-list a").allInnerTexts();
+    expect(await focused(page)).toBe(links[0]);
+    for (const [key, place] of [
+      ["ArrowDown", 1],
+      ["End", -1],
+      ["ArrowDown", 0],
+      ["ArrowUp", -1],
+      ["Home", 0],
+    ] as const) {
+      await page.keyboard.press(key);
+      expect(await focused(page)).toBe(links.at(place));
+    }
+    expect(await page.evaluate<number>("scrollY")).toBe(0);
+    await page.keyboard.press("Escape");
+    expect(await focused(page)).toBe("More");
+    await tab.close();
+  });
+
   test("Ctrl+K goes to a key by its beginning, and the focus is in the content then", async () => {
     const tab = await browser.tab();
     await tab.open("/");

@@ -30,7 +30,7 @@ const sharedHoldSchema = z
       .int()
       .nullable()
       .describe(
-        "Schedules that the hold has been put on, or taken off, so far, those deleted since included. Schedules that joined later are held too, and not counted: `schedules` lists the present members. Null where the hold covers more keys than the token reaches.",
+        "Schedules that the hold covers, counted up to 1,000; of a larger hold those that it was put on. While it is `setting` or `releasing`, those that it was put on, or taken off, so far. Null where the hold covers more keys than the token reaches.",
       ),
   })
   .meta({ id: "SharedHold", description: "A hold of a group or a tag." });

@@ -29,7 +29,7 @@ export const holdSchema = z
       .min(0)
       .nullable()
       .describe(
-        "Schedules that the hold has been put on so far, those deleted since included, or that a resume by filter has released. Schedules that joined the group or tag later are held too, and not counted. Null for other ended holds, and where the hold covers more keys than the token reaches.",
+        "Schedules that the hold covers, counted up to 1,000; of a larger hold those that it was put on. While it is set on its schedules or taken off, those that are done so far; with the scope `filter`, those that were released. Null for other ended holds, and where the hold covers more keys than the token reaches.",
       ),
     state: z
       .enum(["binding", "ending", "ended"])

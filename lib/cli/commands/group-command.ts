@@ -48,7 +48,7 @@ function showMembers(
   if (moreJobs) out.note(`There are more unsettled jobs: carillon jobs ${printable(filter)} --state waiting`);
 }
 
-/** The number is that of the schedules that it was put on: some may be deleted since. */
+/** While the hold is set on the schedules or taken off, the number is that of those done so far. */
 const progressText = (progress: Members["holds"][number]["progress"], schedules: string): string =>
   progress === "set" ? ` on ${schedules}` : `, ${schedules} so far`;
 

@@ -14,7 +14,7 @@ const holds = command({
   summary: "List what is paused: owner, reason, members and time left",
   usage: "",
   about:
-    "Those that end first come first. The hold of a group or tag is one line: its members are the schedules that it was put on, those deleted since included.",
+    "Those that end first come first. The hold of a group or tag is one line: its members are the schedules that it covers, counted up to 1,000; of a larger hold those that it was put on.",
   words: { min: 0, max: 0 },
   options: {
     scope: { value: "scope", about: "schedule, group or tag" },

@@ -1,6 +1,7 @@
 import type { Tx } from "../../db/connect.ts";
 import { databaseClock } from "../../db/database-clock.ts";
 import { type Label, type SharedHold, sharedHoldsOf } from "../../schedule/shared-holds.ts";
+import { withCovered } from "../holds/covered-schedules.ts";
 import { type OpenJob, type OpenJobs, openJobsMax, openJobsOf } from "../open-jobs.ts";
 import type { ScheduleRead } from "../read-schedule.ts";
 import { listSchedules } from "../search-schedules.ts";
@@ -35,7 +36,11 @@ export async function readLabel(tx: Tx, label: Label, page: LabelPage): Promise<
   const now = await databaseClock(tx);
   const standing = (await sharedHoldsOf(tx, label)).filter(({ until }) => until === null || until > now);
   const { items, next } = await listSchedules(tx, { [label.scope]: label.name, ...page });
-  const holds = await holdsWithin(tx, standing, { label, page, isOnPage: items.length > 0 });
+  const covering = await withCovered(
+    tx,
+    standing.map((hold) => ({ ...hold, isSet: hold.reached === null && hold.releasedAt === null })),
+  );
+  const holds = await holdsWithin(tx, covering, { label, page, isOnPage: items.length > 0 });
   if (holds.length === 0 && items.length === 0 && page.after === undefined) return null;
   const jobs = await openAndToCome(
     tx,

@@ -3,6 +3,7 @@ import { databaseClock } from "../../db/database-clock.ts";
 import { readableEnd, readableStart } from "../../db/readable-instants.ts";
 import { highestCharacter } from "../../schedule/filter-schedules.ts";
 import type { HoldScope } from "../../schedule/holds.ts";
+import { withCovered } from "./covered-schedules.ts";
 import { type BoardPlace, firstPlace, ownFrom, placeOf, sharedFrom } from "./hold-place.ts";
 
 export interface HoldFilter {
@@ -29,8 +30,8 @@ export interface BoardHold {
   until: Date | null;
   state: "binding" | "ending";
   /**
-   * Schedules that the hold has been put on, or taken off, so far, those deleted since included. A
-   * count of the present members would read all of them, for each hold of a page.
+   * The schedules that the hold covers, as `withCovered` counts them; of a hold that is being set or
+   * released those that it was put on, or taken off, so far.
    */
   members: number;
 }
@@ -50,6 +51,7 @@ const heldMax = 500;
 export interface BoardRow extends Omit<BoardHold, "state"> {
   scheduleId: string | null;
   released: boolean;
+  isSet: boolean;
   fits: boolean;
 }
 
@@ -88,12 +90,15 @@ export async function readBoard(
   const last = fitting.length > limit ? items.at(-1) : end;
   return {
     now,
-    items: items.map((row) => boardHold(row, now)),
+    items: (await withCovered(tx, items)).map((row) => boardHold(row, now)),
     ...(last === undefined ? {} : { next: placeOf(last) }),
   };
 }
 
-function boardHold({ scheduleId: _, released, fits: __, ...hold }: BoardRow, now: Date): BoardHold {
+function boardHold(
+  { scheduleId: _, isSet: __, released, fits: ___, ...hold }: BoardRow,
+  now: Date,
+): BoardHold {
   const isOver = released || (hold.until !== null && hold.until <= now);
   return { ...hold, state: isOver ? "ending" : "binding" };
 }
@@ -116,7 +121,7 @@ async function lookAtShared(tx: Tx, { filter, from, most }: Looking): Promise<Lo
   const { scope, owner, prefix, endsBefore } = filter;
   const rows = await tx<BoardRow[]>`
     select h.scope, h.name, h.owner, h.prefix, h.reason, h.since, nullif(h.until, 'infinity') as until, h.members, null as "scheduleId",
-      h.released_at is not null as released,
+      h.released_at is not null as released, h.released_at is null and h.reached is null as "isSet",
       (true ${scope === undefined ? tx`` : tx`and h.scope = ${scope}`} ${owner === undefined ? tx`` : tx`and h.owner = ${owner}`}
         ${prefix === undefined ? tx`` : tx`and ${bindsUnder(tx, prefix)}`}) as fits
     from (
@@ -152,7 +157,7 @@ async function lookAtOwn(tx: Tx, { filter, from, most }: Looking): Promise<Looke
   const to = `${prefix ?? ""}${highestCharacter}`;
   const rows = await tx<BoardRow[]>`
     select 'schedule' as scope, coalesce(s.key, '') as name, h.owner, null as prefix, h.reason, h.schedule_id as "scheduleId",
-      ${readableStart(tx, tx`h.since`)} as since, ${readableEnd(tx, tx`h.until`)} as until, 1 as members, false as released,
+      ${readableStart(tx, tx`h.since`)} as since, ${readableEnd(tx, tx`h.until`)} as until, 1 as members, false as released, false as "isSet",
       (s.key is not null ${owner === undefined ? tx`` : tx`and h.owner = ${owner}`}
         ${prefix === undefined ? tx`` : tx`and s.key >= ${prefix} and s.key < ${to}`}) as fits
     from (${holds}) h left join lateral (

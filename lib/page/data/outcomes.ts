@@ -31,5 +31,13 @@ export function lookOf(outcome: Outcome): OutcomeLook {
   return looks[outcome] ?? { ...other, word: outcome.replaceAll("-", " ") };
 }
 
+/** An occurrence that was skipped because no tick planned it in time. */
+export const isMissed = (outcome: Outcome, reason: string | null | undefined): boolean =>
+  outcome === "skipped" && reason === "missed";
+
+/** The state of a job as the API names it, and `missed` where that is why it was skipped. */
+export const stateWord = ({ state, reason }: { state: JobState; reason: string | null }): string =>
+  isMissed(outcomeOfState(state), reason) ? "missed" : state;
+
 /** The outcome that a job of this state has, or will have if it stays in it. */
 export const outcomeOfState = (state: JobState): Outcome => (state === "succeeded" ? "ran" : state);

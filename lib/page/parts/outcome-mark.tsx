@@ -1,5 +1,5 @@
 import type { Outcome } from "../../client/time.ts";
-import { lookOf, type Shape } from "../data/outcomes.ts";
+import { isMissed, lookOf, type Shape } from "../data/outcomes.ts";
 
 /** The shapes in a field of 8 by 20. */
 function shapeOf(shape: Shape) {
@@ -50,6 +50,3 @@ export function OutcomeWord({ outcome, reason }: OutcomeWordProps) {
     </span>
   );
 }
-
-const isMissed = (outcome: Outcome, reason: string | null | undefined) =>
-  outcome === "skipped" && reason === "missed";

@@ -93,8 +93,9 @@ describe.runIf(chromium !== undefined)("the faults of an edit (need Chromium)", 
     await page.locator(".faults li", { hasText: "timezone" }).waitFor();
     expect(await zone.count()).toBe(0);
     expect(await page.getByLabel("Time zone").getAttribute("aria-invalid")).toBe("false");
-    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
     await zone.first().waitFor();
+    expect(await page.getByLabel("Time zone").getAttribute("aria-invalid")).toBe("true");
     expect(await fault.allInnerTexts()).toEqual([
       "Times of day are written as cron; did you mean 30 2 * * *?",
     ]);

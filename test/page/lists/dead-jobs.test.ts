@@ -59,6 +59,37 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     await tab.close();
   });
 
+  test("A job that was missed is called so in the list and in its own view", async () => {
+    const { items } = await own.client.jobs.list({ state: "skipped", reason: "missed", limit: 1 }).page();
+    const [missed] = items;
+    const tab = await browser.tab();
+    await tab.open(`/jobs?state=skipped&key=${missed?.key}`);
+    await tab.page
+      .getByRole("table", { name: "Jobs" })
+      .getByText("missed", { exact: true })
+      .first()
+      .waitFor();
+    await tab.open(`/jobs/${missed?.id}`);
+    await tab.page.getByText(/^a cadence job of .*: missed$/).waitFor();
+    await tab.page.getByText("none: it was missed").waitFor();
+    await tab.close();
+  });
+
+  test("The list says its order, and offers no retry of jobs while there is none", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    const retry = page.getByRole("button", { name: "Retry all that match …" });
+    await tab.open("/jobs?state=cancelled");
+    await page.getByText("No job matches.").waitFor();
+    expect(await retry.isDisabled()).toBe(true);
+    await page.getByText("the newest occurrences first").waitFor();
+    await tab.open("/jobs?state=dead");
+    await page.getByText("the latest deaths first").waitFor();
+    await page.locator("tr[data-row]").first().waitFor();
+    expect(await retry.isDisabled()).toBe(false);
+    await tab.close();
+  });
+
   test("A state has the same word in the filter as in the rows, and the API's in the address", async () => {
     const tab = await browser.tab();
     const { page } = tab;
@@ -70,7 +101,7 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
       "is running",
       "waits for a retry",
       "ran",
-      "skipped",
+      "skipped or missed",
       "dead",
       "cancelled",
     ]);

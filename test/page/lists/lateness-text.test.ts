@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { Outage, Stats } from "../../../lib/client/stats.ts";
-import { isAfterOutage, latenessWords, punctualText } from "../../../lib/page/data/text/lateness-text.ts";
+import type { Outage, Problems, Stats } from "../../../lib/client/stats.ts";
+import {
+  isAfterOutage,
+  isLateNow,
+  latenessWords,
+  punctualText,
+} from "../../../lib/page/data/text/lateness-text.ts";
 
 /** Counts of five full minutes and the half of the running one. */
 function statsOf(jobs: number, p99Ms: number | null): Stats {
@@ -39,7 +44,7 @@ describe("the words of lateness", () => {
     { jobs: 1, ms: 0, text: "In the last 5 minutes the only run started within 0.1 s." },
     { jobs: 0, ms: null, text: "No run has started in the last 5 minutes." },
   ])("The verdict on $jobs runs that began up to $ms ms late cannot be read as if most were late", (each) => {
-    expect(punctualText(statsOf(each.jobs, each.ms), [])).toBe(each.text);
+    expect(punctualText(statsOf(each.jobs, each.ms), [], false)).toBe(each.text);
   });
 
   const outage = (to: string | null): Outage => ({
@@ -54,9 +59,24 @@ describe("the words of lateness", () => {
     command: "carillon jobs",
   });
 
+  test.each([5_000, 12])("The verdict on %i runs does not say that none is late while one is", (jobs) => {
+    expect(punctualText(statsOf(jobs, 336_000), [], true)).not.toContain("none is late now");
+  });
+
+  test.each([
+    ["jobs wait for their turn at a target", [{ kind: "target-full" }], 0, true],
+    ["the workers are behind", [{ kind: "late-jobs" }], 0, true],
+    ["a job has waited for less than a minute, which is no problem yet", [], 42_000, true],
+    ["jobs are dead", [{ kind: "dead-jobs" }], 800, false],
+  ])("If %s, a job is late now: %o, %i ms", (_name, problems, waited, isLate) => {
+    const oldestDue = { readyAt: "2026-03-02T10:05:00.000Z", lateMs: waited };
+    const found = { problems } as unknown as Problems;
+    expect(isLateNow(found, { ...statsOf(12, 0), oldestDue })).toBe(isLate);
+  });
+
   test("Runs that an outage made late are said to come after one that is over", () => {
     const ended = [outage("2026-03-02T10:01:00.000Z")];
-    expect(punctualText(statsOf(5_000, 336_000), ended)).toBe(
+    expect(punctualText(statsOf(5_000, 336_000), ended, false)).toBe(
       "In the last 5 minutes 99 of 100 runs started within 5 min 36 s of their time, after an outage that is over; none is late now.",
     );
     expect(isAfterOutage(statsOf(5_000, 336_000), ended)).toBe(true);

@@ -4,6 +4,7 @@ import {
   countsText,
   isOnlyCounted,
   leftOutText,
+  movedRunsText,
   outcomeText,
   withListed,
 } from "../../../lib/page/views/agenda/counts-text.ts";
@@ -64,6 +65,16 @@ describe("the headline of the agenda", () => {
     expect(countsText(of, unlisted)).toBe("1,004 occurrences of 12 expressions, before holds");
     expect(leftOutText(of)).toBe("125 are left out by calendars");
     expect(leftOutText({ ...of, leftOut: 1, exact: false })).toBe("about 1 is left out by calendars");
+  });
+
+  test("The headline says by how much a spread moves runs, and nothing where none is moved", () => {
+    const run = (dueAt: string | null, kind = "cadence") =>
+      ({ kind, occurrence: "2026-03-02T10:00:00.000Z", dueAt }) as AgendaItem;
+    const due = run("2026-03-02T10:00:00.000Z");
+    expect(movedRunsText([due, run(null), run("2026-03-02T10:09:00.000Z", "manual")])).toBeNull();
+    expect(movedRunsText([due, run("2026-03-02T10:00:24.000Z"), run("2026-03-02T10:00:12.000Z")])).toBe(
+      "A spread or slot moves some of these runs: they are due up to 24 s after the time shown.",
+    );
   });
 
   test("The headline says that nothing is listed only if it counts some runs", () => {

@@ -106,6 +106,21 @@ describe.runIf(chromium !== undefined)("typed windows in a browser (need Chromiu
     },
   );
 
+  test("An end that moves with the begin says so, until it is set itself", async () => {
+    const tab = await agenda("UTC");
+    const { page } = tab;
+    await type(page, "From", "112820260900A", 0);
+    await page.keyboard.press("Enter");
+    await hasWindow(page, "2026-11-28T09:00:00.000Z", "2026-11-28T10:00:00.000Z");
+    await page.getByText("Moved with the begin.").waitFor();
+    expect([...(await textFaults(page)), ...(await axeFaults(page))]).toEqual([]);
+    await type(page, "To", "112820261130A", 0);
+    await page.keyboard.press("Enter");
+    await hasWindow(page, "2026-11-28T09:00:00.000Z", "2026-11-28T11:30:00.000Z");
+    expect(await page.getByText("Moved with the begin.").count()).toBe(0);
+    await tab.close();
+  });
+
   test("A typed time counts by itself after a pause, and until then the list says that it is the old one", async () => {
     const tab = await agenda("UTC");
     const { page } = tab;

@@ -93,10 +93,12 @@ describe.runIf(chromium !== undefined)("the curve of the load (needs Chromium)",
     await tab.open("/load?zone=UTC");
     const note = page.locator(".minute-note").first();
     expect(await note.innerText()).toMatch(/00:00: 4 runs, held ones left out$/);
-    await page.getByText("of the next day, held runs left out").waitFor();
+    await page.getByText("of the next day, held runs left out, moved by their spreads").waitFor();
     await note.getByRole("link").click();
     await page.getByText("5 occurrences of 1 expression, before holds").waitFor();
-    await page.getByText("The load leaves held runs out.").waitFor();
+    await page
+      .getByText("The load leaves held runs out. It counts a run in the minute to which its spread")
+      .waitFor();
     await tab.close();
   });
 

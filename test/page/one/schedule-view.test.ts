@@ -87,6 +87,35 @@ describe.runIf(chromium !== undefined)("the fields of one schedule (need Chromiu
     expect(endsAt).toContain("2027");
   });
 
+  test("The spread stands beside the times of a schedule", async () => {
+    const tab = await browser.tab();
+    await tab.open("/schedules/rich");
+    await tab.page.getByText("at 09:00 every day, UTC, moved by up to 10m; active").waitFor();
+    await tab.close();
+  });
+
+  test("The end of a hold names the screen's zone beside a time of another zone, and names are set apart", async () => {
+    await own.world.put(
+      "held",
+      { when: "0 9 * * *", timezone: "America/New_York", target: { queue: "demo" } },
+      "ops",
+    );
+    await own.client.schedules.pause("held", { owner: "now", until: "2026-03-29T09:18:00Z" });
+    const tab = await browser.tab();
+    const { page } = tab;
+    await tab.open("/schedules/held?zone=UTC");
+    const line = page.locator(".schedule-head p", { hasText: "held by" });
+    expect(await line.innerText()).toMatch(
+      /, America\/New_York; held by now until 09:18 UTC; version 2, saved by ops$/,
+    );
+    expect(await line.locator(".mono").allInnerTexts()).toEqual(["now", "ops"]);
+    await tab.open("/schedules?prefix=held&zone=UTC");
+    await page.getByText("held until 09:18 UTC").waitFor();
+    await tab.open("/schedules?prefix=held&zone=America/New_York");
+    await page.getByText(/held until tomorrow 05:18$/).waitFor();
+    await tab.close();
+  });
+
   test("The command beside an explanation runs as it is copied", async () => {
     const tab = await browser.tab();
     await tab.open("/schedules/plain?why=2027-01-01T09:00:00Z");

@@ -8,7 +8,8 @@ export const runsText = (fires: number, isExact: boolean): string =>
 
 /**
  * The runs of a planned minute: `about 1,032 runs, held ones left out`. The agenda counts expressions,
- * whatever becomes of their runs, so its number of the same minute may be higher.
+ * whatever becomes of their runs, and before a spread or a slot moves them: its number of the same minute is
+ * another one.
  */
 export const plannedText = (fires: number, { isExact }: { isExact: boolean }) =>
   `${runsText(fires, isExact)}, held ones left out`;

@@ -1,4 +1,4 @@
-import type { Outage, Stats } from "../../../client/stats.ts";
+import type { Outage, Problem, Problems, Stats } from "../../../client/stats.ts";
 import { numberText, spanText } from "../amounts.ts";
 
 /** As the guarantee says: a job starts within a second after its due time. */
@@ -36,8 +36,22 @@ export function isAfterOutage({ lastMinutes }: Stats, outages: readonly Outage[]
   return outages.some(({ to }) => to !== null && Date.parse(to) >= due);
 }
 
-/** How late the last runs started, where none is late now. */
-export function punctualText(stats: Stats, outages: readonly Outage[]): string {
+/** A target whose limits are used up leaves the verdict as it is, and its jobs are late. */
+const lateKinds: ReadonlySet<Problem["kind"]> = new Set([
+  "no-tick",
+  "plan-behind",
+  "no-worker",
+  "late-jobs",
+  "target-full",
+]);
+
+/** Whether a job that may start has not, by the problems, or by a wait that is too short for a problem. */
+export function isLateNow({ problems }: Pick<Problems, "problems">, { oldestDue }: Stats): boolean {
+  return problems.some(({ kind }) => lateKinds.has(kind)) || (oldestDue?.lateMs ?? 0) > lateMs;
+}
+
+/** How late the last runs started, where the verdict is that they are on time. */
+export function punctualText(stats: Stats, outages: readonly Outage[], isLate: boolean): string {
   const { lastMinutes } = stats;
   if (lastMinutes === null) return "";
   const { jobs, p99Ms } = lastMinutes.lateness;
@@ -47,9 +61,10 @@ export function punctualText(stats: Stats, outages: readonly Outage[]): string {
   if (p99Ms > lateMs) {
     const late = spanText(p99Ms);
     const why = isAfterOutage(stats, outages) ? ", after an outage that is over" : "";
+    const now = isLate ? "" : "; none is late now";
     return isFew
-      ? `In the ${time} the most delayed run started ${late} late${why}; none is late now.`
-      : `In the ${time} 99 of 100 runs started within ${late} of their time${why}; none is late now.`;
+      ? `In the ${time} the most delayed run started ${late} late${why}${now}.`
+      : `In the ${time} 99 of 100 runs started within ${late} of their time${why}${now}.`;
   }
   const runs = !isFew ? "99 of 100 runs" : jobs === 1 ? "the only run" : `all ${numberText(jobs)} runs`;
   return `In the ${time} ${runs} started within ${spanText(Math.max(stepMs, p99Ms))}.`;

@@ -36,6 +36,8 @@ export interface ConfirmProps<Preview> {
   /** A link that leads on once it is done, to a view without this dialog. */
   next?: ReactNode;
   isDangerous?: boolean;
+  /** There is nothing to act on. */
+  isDisabled?: boolean;
   /** The API takes no reason for the action. */
   hasNoReason?: boolean;
   /** Fields that the action needs besides the reason. The caller keeps their values. */
@@ -71,7 +73,9 @@ export function Confirm<Preview>(props: ConfirmProps<Preview>) {
   };
   return (
     <AlertDialog.Root open={isOpen} onOpenChange={change}>
-      <AlertDialog.Trigger className="button">{props.button}</AlertDialog.Trigger>
+      <AlertDialog.Trigger className="button" disabled={props.isDisabled === true}>
+        {props.button}
+      </AlertDialog.Trigger>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
         <AlertDialog.Popup ref={popup} className="dialog" initialFocus={focusFirst}>

@@ -18,6 +18,8 @@ interface WallFieldProps {
   isRequired?: boolean;
   /** A fault of the instant, in words. */
   fault?: string | undefined;
+  /** Shown while nothing is typed and nothing is wrong. */
+  note?: string | undefined;
   /** Shown while a typed time does not count yet. */
   hint?: string;
   onChange(at: number | undefined): void;
@@ -32,6 +34,7 @@ export function WallField({
   at,
   isRequired = false,
   fault,
+  note,
   hint,
   onChange,
   onState,
@@ -48,6 +51,7 @@ export function WallField({
     onState,
   });
   const words = { none: fault, typed: undefined, partial: "Type a whole date and time." }[state];
+  const told = state === "typed" ? hint : words === undefined ? note : undefined;
   return (
     <div className={`wall-field ${className}`}>
       <label>
@@ -72,11 +76,11 @@ export function WallField({
           {words}
         </p>
       )}
-      {state === "typed" && hint !== undefined ? (
+      {told === undefined ? null : (
         <p className="field-hint" role="status">
-          {hint}
+          {told}
         </p>
-      ) : null}
+      )}
     </div>
   );
 }

@@ -5,7 +5,14 @@ import { agendaSchedulesQuery } from "../../data/agenda-queries.ts";
 import { listRefreshMs } from "../../hooks/list-refresh.ts";
 import { useRefreshMs } from "../../hooks/live.tsx";
 import { useSession } from "../../hooks/session-context.ts";
-import { countsText, type Listed, leftOutText, outcomeText, withListed } from "./counts-text.ts";
+import {
+  countsText,
+  type Listed,
+  leftOutText,
+  movedRunsText,
+  outcomeText,
+  withListed,
+} from "./counts-text.ts";
 
 /** The runs of a window with one outcome, as the server counts them. */
 export function useOutcomeCounts(window: AgendaWindow, outcome: AgendaOutcome) {
@@ -35,6 +42,7 @@ export function AgendaHeadline({ window, outcome, counts, listed, isOutdated }: 
     found === undefined
       ? undefined
       : outcomeText(withListed(found, outcome, listed), outcome ?? "held", window);
+  const moves = movedRunsText(listed?.items ?? []);
   const className = isOutdated ? "quiet outdated" : "quiet";
   const isAwaited = counts === undefined || (outcome !== undefined && amount === undefined);
   return (
@@ -55,6 +63,7 @@ export function AgendaHeadline({ window, outcome, counts, listed, isOutdated }: 
           </>
         )}
       </p>
+      {moves === null ? null : <p className={className}>{moves}</p>}
       {outcome !== undefined || found === undefined || found.occurrences === 0 ? null : (
         <p className={className}>
           <Link

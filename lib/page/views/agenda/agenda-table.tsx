@@ -3,6 +3,7 @@ import type { AgendaItem } from "../../../client/agenda.ts";
 import { fineSpanText, numberText, spanText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
 import { whyText } from "../../data/reason-words.ts";
+import { Actor } from "../../parts/actor.tsx";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
@@ -69,7 +70,7 @@ function MoreCell(item: AgendaItem) {
   return (
     <>
       <Link to="/holds" search={{ prefix: key }} className="link">
-        held by {hold.owner}
+        held by <Actor name={hold.owner} />
         {more}
       </Link>
       {hold.reason === null ? null : `: ${hold.reason}`}

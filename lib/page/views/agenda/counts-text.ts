@@ -5,7 +5,7 @@ import type {
   AgendaSchedules,
   AgendaWindow,
 } from "../../../client/agenda.ts";
-import { amountText, numberText } from "../../data/amounts.ts";
+import { amountText, numberText, spanText } from "../../data/amounts.ts";
 import { estimateText } from "../../data/load/planned-text.ts";
 import { outcomeVerb, tenseOf } from "./outcome-words.ts";
 
@@ -35,6 +35,17 @@ export function countsText(
 /** `113 are left out by calendars`: days that a calendar skips. */
 export function leftOutText({ leftOut, exact }: AgendaCounts): string {
   return `${estimateText(exact)}${numberText(leftOut)} ${leftOut === 1 ? "is" : "are"} left out by calendars`;
+}
+
+/** How much later some of the runs may start; null where they all may at the time that is shown. */
+export function movedRunsText(items: readonly AgendaItem[]): string | null {
+  const moves = items.map(({ kind, occurrence, dueAt }) =>
+    kind === "cadence" && dueAt !== null ? Date.parse(dueAt) - Date.parse(occurrence) : 0,
+  );
+  const most = moves.reduce((longest, ms) => Math.max(longest, ms), 0);
+  return most === 0
+    ? null
+    : `A spread or slot moves some of these runs: they are due up to ${spanText(most)} after the time shown.`;
 }
 
 /** The only expression of an agenda: `0 9 * * * Europe/Berlin`. */

@@ -21,7 +21,8 @@ export function ExpressionTable({ counts, outcome }: ExpressionTableProps) {
         {items.length < cadences ? `The ${numberText(items.length)} with most runs. ` : ""}
         {outcome === undefined ? "" : `For all outcomes: “${outcomeWord(outcome)}” is not in force here. `}
         Counted by the expressions of live schedules, whatever becomes of the runs: before holds, “not
-        before”, “not from” and “most runs”. The load leaves held runs out.
+        before”, “not from” and “most runs”. The load leaves held runs out. It counts a run in the minute to
+        which its spread or slot moves it.
       </p>
       <VirtualTable
         label="Expressions"

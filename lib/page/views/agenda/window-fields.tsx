@@ -22,6 +22,8 @@ export function WindowFields({ window, onChange, onOutdated }: WindowFieldsProps
   /** An end that was typed for this window, but is not after its begin. */
   const [typed, setTyped] = useState<{ from: number; to: number; end: number }>();
   const refused = typed?.from === from && typed.to === to ? typed.end : null;
+  /** The end that moved with the begin. */
+  const [moved, setMoved] = useState<number>();
   const [begins, setBegins] = useState<DraftState>("none");
   const [ends, setEnds] = useState<DraftState>("none");
   const isOutdated = begins !== "none" || ends !== "none" || refused !== null;
@@ -41,7 +43,9 @@ export function WindowFields({ window, onChange, onOutdated }: WindowFieldsProps
         onChange={(at) => {
           if (at === undefined) return;
           // The window keeps its length where its begin moves, unless another end is typed already.
-          change(at, refused !== null && refused > at ? refused : at + (to - from));
+          if (refused !== null && refused > at) return change(at, refused);
+          setMoved(at + (to - from));
+          change(at, at + (to - from));
         }}
       />
       <WallField
@@ -49,10 +53,12 @@ export function WindowFields({ window, onChange, onOutdated }: WindowFieldsProps
         at={refused ?? to}
         isRequired
         hint={hint}
+        note={moved === to ? "Moved with the begin." : undefined}
         fault={refused === null ? undefined : "The end must be after the begin."}
         onState={setEnds}
         onChange={(at) => {
           if (at === undefined) return;
+          setMoved(undefined);
           setTyped(at > from ? undefined : { from, to, end: at });
           if (at > from) change(from, at);
         }}

@@ -10,6 +10,7 @@ import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { useAction } from "../../hooks/use-action.ts";
 import { useSettled } from "../../hooks/use-settled.ts";
+import { Actor } from "../../parts/actor.tsx";
 import { CopyAs } from "../../parts/copy-as.tsx";
 import { FaultItems } from "../../parts/fault-items.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -123,8 +124,8 @@ function OtherVersion({ mine, theirs, onKeep, onTake }: OtherVersionProps) {
   return (
     <div className="notice bad conflict" role="alert">
       <p>
-        {theirs.updatedBy} saved version {theirs.version} while you edited version {mine}. Your rules are kept
-        and not saved.
+        <Actor name={theirs.updatedBy} /> saved version {theirs.version} while you edited version {mine}. Your
+        rules are kept and not saved.
       </p>
       <button type="button" className="button" onClick={onKeep}>
         Reload version {theirs.version}, keep my rules

@@ -4,6 +4,7 @@ import { isNotFound } from "../../../client/request/problem.ts";
 import { numberText } from "../../data/amounts.ts";
 import { calendarQuery } from "../../data/calendar-queries.ts";
 import { useSession } from "../../hooks/session-context.ts";
+import { Actor } from "../../parts/actor.tsx";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 import { CalendarEditor } from "./calendar-editor.tsx";
@@ -32,7 +33,7 @@ export function CalendarView() {
             {data.pending === 0
               ? ""
               : `, ${numberText(data.pending)} of them are still planned by older rules`}
-            ; version {data.version}, <Instant at={data.updatedAt} /> by {data.updatedBy}
+            ; version {data.version}, <Instant at={data.updatedAt} /> by <Actor name={data.updatedBy} />
           </p>
         )}
       </header>

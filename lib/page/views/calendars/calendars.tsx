@@ -5,6 +5,7 @@ import { nameFault } from "../../../client/request/names.ts";
 import { calendarsQuery } from "../../data/calendar-queries.ts";
 import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
+import { Actor } from "../../parts/actor.tsx";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
@@ -39,7 +40,7 @@ export function Calendars() {
                 </Link>
                 <span>{description}</span>
                 <span className="quiet">
-                  version {version}, <Instant at={updatedAt} /> by {updatedBy}
+                  version {version}, <Instant at={updatedAt} /> by <Actor name={updatedBy} />
                 </span>
               </li>
             ))}

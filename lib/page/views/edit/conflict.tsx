@@ -1,6 +1,7 @@
 import type { Schedule } from "../../../client/schedule.ts";
 import type { JsonObject } from "../../data/document/json-text.ts";
 import { differingFields } from "../../data/document/same-json.ts";
+import { Actor } from "../../parts/actor.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 
 interface ConflictProps {
@@ -18,8 +19,8 @@ export function Conflict({ base, theirs, theirValue, onKeep, onTake }: ConflictP
   return (
     <div className="notice bad conflict" role="alert">
       <p>
-        {theirs.updatedBy} saved version {theirs.version} <Instant at={theirs.updatedAt} as="relative" />{" "}
-        while you edited version {base.version}.{" "}
+        <Actor name={theirs.updatedBy} /> saved version {theirs.version}{" "}
+        <Instant at={theirs.updatedAt} as="relative" /> while you edited version {base.version}.{" "}
         {fields.length === 0 ? "It changed only the state." : `It changed: ${fields.join(", ")}.`} Your text
         is kept and not saved.
       </p>

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useId, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from "react";
 import type { Json } from "../../../client/json.ts";
 import { scheduleDefaults } from "../../../client/schedule-defaults.ts";
 import { calendarsQuery } from "../../data/calendar-queries.ts";
@@ -23,7 +23,7 @@ export function Field({ field, draft }: FieldProps<FormField>) {
   const id = useId();
   const value = valueAt(draft.value, field.path);
   const [isTyping, setTyping] = useState(false);
-  // A zone is no zone until its last letter: its fault is said when the field is left.
+  // A zone is no zone until its last letter: its fault is said with Enter, or when the field is left.
   const faults = isTyping ? [] : faultsOf(draft.faults, field.path);
   const hinted = field.hint === undefined ? undefined : `${id}-hint`;
   const refused = faults.length > 0 ? `${id}-fault` : undefined;
@@ -40,6 +40,9 @@ export function Field({ field, draft }: FieldProps<FormField>) {
     "aria-describedby": described === "" ? undefined : described,
     "aria-invalid": faults.length > 0,
     onBlur: () => setTyping(false),
+    onKeyDown: ({ key }: KeyboardEvent) => {
+      if (key === "Enter") setTyping(false);
+    },
   };
   return (
     <div className={field.kind === "flag" ? "field flag" : "field"}>
@@ -94,6 +97,7 @@ interface Drawn {
   "aria-describedby": string | undefined;
   "aria-invalid": boolean;
   onBlur(): void;
+  onKeyDown(event: KeyboardEvent): void;
   value: Json | undefined;
   set(value: Json | undefined): void;
 }

@@ -60,7 +60,8 @@ export function SaveLine(props: SaveLineProps) {
         {mayNotSave ? " Your token may not save: try times here, and copy the command." : ""}
       </span>
       <CopyAs {...commands} />
-      {error === null ? null : (
+      {/* The conflict says it already, and what can be done. */}
+      {error === null || conflict !== null ? null : (
         <p className="notice bad" role="alert">
           Not saved: <Refusal error={error} />
         </p>

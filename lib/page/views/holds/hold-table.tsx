@@ -5,6 +5,7 @@ import { countText, numberText, relativeText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
 import { filterText } from "../../data/text/filter-words.ts";
 import { useNow } from "../../hooks/use-now.ts";
+import { Actor } from "../../parts/actor.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 import { type HoldGroup, type HoldRow, holdRows } from "./hold-groups.ts";
@@ -160,7 +161,12 @@ function EndCell({ state, until, endedAt, endedBy }: BoardHold) {
   if (state === "ended")
     return (
       <>
-        ended {endedAt === null ? null : <Instant at={endedAt} />} {endedBy === null ? "" : `by ${endedBy}`}
+        ended {endedAt === null ? null : <Instant at={endedAt} />}{" "}
+        {endedBy === null ? null : (
+          <>
+            by <Actor name={endedBy} />
+          </>
+        )}
       </>
     );
   if (until === null) return "no end is set";

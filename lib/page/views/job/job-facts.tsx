@@ -5,6 +5,7 @@ import { isNotFound } from "../../../client/request/problem.ts";
 import type { Schedule } from "../../../client/schedule.ts";
 import { targetText } from "../../data/document/target-text.ts";
 import { scheduleQuery } from "../../data/one-schedule-queries.ts";
+import { stateWord } from "../../data/outcomes.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { Instant } from "../../parts/time/instant.tsx";
 
@@ -77,9 +78,10 @@ const unknownText = (error: Error | null) =>
   isNotFound(error) ? "it is read from the schedule, which is deleted" : "its schedule could not be read";
 
 /** A manual retry gives a job all attempts again, so it may have had more than its policy says. */
-function attemptText({ attempt, state }: Job, most: number | undefined): string {
+function attemptText({ attempt, state, reason }: Job, most: number | undefined): string {
   const now = state === "running" ? attempt + 1 : attempt;
-  if (now === 0 && (state === "skipped" || state === "cancelled")) return `none: it was ${state}`;
+  if (now === 0 && (state === "skipped" || state === "cancelled"))
+    return `none: it was ${stateWord({ state, reason })}`;
   if (now === 0) return most === undefined ? "none yet" : `none yet, of at most ${most}`;
   if (most === undefined) return `${now}`;
   return now > most ? `${now}, retried beyond its ${most}` : `${now} of ${most}`;

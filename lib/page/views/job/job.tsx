@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { linesOf } from "../../data/job/attempt-lines.ts";
 import { explainQuery, jobQuery } from "../../data/one-schedule-queries.ts";
+import { stateWord } from "../../data/outcomes.ts";
 import { useRefreshMs } from "../../hooks/live.tsx";
 import { useSession } from "../../hooks/session-context.ts";
 import { AnswerState } from "../../parts/answer-state.tsx";
@@ -49,7 +50,7 @@ export function JobView() {
           >
             {job.data.key}
           </Link>
-          : {job.data.state}
+          : {stateWord(job.data)}
         </p>
         <div className="head-actions">
           <JobActions job={job.data} />

@@ -4,6 +4,7 @@ import { numberText } from "../../data/amounts.ts";
 import { changingEntriesQuery } from "../../data/job/entry-states.ts";
 import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
+import { Actor } from "../../parts/actor.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 
 const secondMs = 1_000;
@@ -29,7 +30,7 @@ export function EntryText({ entries }: { entries: readonly string[] }) {
         }}
         className="link"
       >
-        {entry.action === "jobs.retried" ? "retried" : "cancelled"} by {entry.actor} at{" "}
+        {entry.action === "jobs.retried" ? "retried" : "cancelled"} by <Actor name={entry.actor} /> at{" "}
         <Instant at={entry.at} />
       </Link>
       {others === 0 ? null : ` and by ${numberText(others)} more ${others === 1 ? "call" : "calls"}`}

@@ -34,8 +34,10 @@ const names = [
   "entry",
 ] as const;
 
-/** In the words of the rows. */
-export const stateWords = jobStates.map((state) => [state, lookOf(outcomeOfState(state)).word] as const);
+/** In the words of the rows, where skipped jobs are called so, or missed, by their reason. */
+export const stateWords = jobStates.map(
+  (state) => [state, state === "skipped" ? "skipped or missed" : lookOf(outcomeOfState(state)).word] as const,
+);
 
 export function readJobSearch(search: Record<string, unknown>): JobSearch {
   const state = choiceIn(search, "state", jobStates);

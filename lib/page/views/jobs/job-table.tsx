@@ -34,7 +34,7 @@ const columns: readonly Column<JobSummary>[] = [
   {
     name: "State",
     className: "state",
-    cell: ({ state }) => <OutcomeWord outcome={outcomeOfState(state)} />,
+    cell: ({ state, reason }) => <OutcomeWord outcome={outcomeOfState(state)} reason={reason} />,
   },
   {
     name: "Schedule",

@@ -53,10 +53,20 @@ export function Jobs() {
     <>
       <header className="title">
         <h1>Jobs</h1>
+        {entry === undefined ? (
+          <p className="quiet">
+            {state === "dead" ? "the latest deaths first" : "the newest occurrences first"}
+          </p>
+        ) : null}
         <ListFreshness pages={pages} />
         <span className="actions">
           {entry === undefined && (state === "dead" || state === "cancelled") ? (
-            <RetryAll filter={retryFilterOf(search)} retried={retried} onRetried={setRetried} />
+            <RetryAll
+              filter={retryFilterOf(search)}
+              isNone={jobs?.length === 0 && !pages.hasNextPage}
+              retried={retried}
+              onRetried={setRetried}
+            />
           ) : null}
           <JobExport filter={filterOf(search)} />
         </span>

@@ -8,18 +8,21 @@ import { StatesOfEntries } from "./states-of-entries.tsx";
 
 interface RetryAllProps {
   filter: RetryFilter;
+  /** The list shows that no job matches. */
+  isNone: boolean;
   /** The entries of the audit that the last retry of this view has written. */
   retried: readonly string[];
   onRetried(entries: readonly string[]): void;
 }
 
 /** Retries all jobs that a filter selects, after the server has counted them. */
-export function RetryAll({ filter, retried, onRetried }: RetryAllProps) {
+export function RetryAll({ filter, isNone, retried, onRetried }: RetryAllProps) {
   const { carillon } = useSession();
   if (!useMay("retryJobs")) return null;
   return (
     <Confirm<JobsDryRun>
       outcome={retried.length === 0 ? undefined : <StatesOfEntries entries={retried} chosen={undefined} />}
+      isDisabled={isNone}
       button="Retry all that match …"
       title="Retry these jobs?"
       previewKey={["retry", filter]}

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { Limits } from "../../../client/limits.ts";
 import { numberText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
+import { Actor } from "../../parts/actor.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 
@@ -90,7 +91,7 @@ function SetCell({ setAt, setBy, defined }: Limits) {
   if (setAt !== null)
     return (
       <>
-        <Instant at={setAt} /> by {setBy}
+        <Instant at={setAt} /> by <Actor name={setBy} />
       </>
     );
   const isDefined = defined.concurrency !== null || defined.rate !== null;

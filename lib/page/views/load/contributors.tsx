@@ -26,7 +26,7 @@ export function Contributors({ forecast, prefix, by }: ContributorsProps) {
     <div className="two">
       <Panel
         title="Busiest minutes"
-        note={`${estimates}of ${aheadText(forecast.minutes.length)}, held runs left out`}
+        note={`${estimates}of ${aheadText(forecast.minutes.length)}, held runs left out, moved by their spreads`}
       >
         <ol className="groups parts">
           {heaviest.map(({ at, fires, most }) => (

@@ -51,7 +51,7 @@ function Busiest({ forecast }: { forecast: Forecast | undefined }) {
     );
   return (
     <Fact figure={numberText(minute.fires)} look={minute.beyond ? "warn" : "plain"}>
-      runs in the busiest minute of the next hour, <MinuteLink at={minute.at} />
+      runs in the busiest minute of the next hour, <MinuteLink at={minute.at} />, moved by their spreads
       {minute.beyond ? "; above the peak of the last day" : null}
     </Fact>
   );

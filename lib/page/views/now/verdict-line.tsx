@@ -1,6 +1,6 @@
 import type { Outage, Problems, Stats } from "../../../client/stats.ts";
 import { relativeText } from "../../data/amounts.ts";
-import { isAfterOutage, punctualText } from "../../data/text/lateness-text.ts";
+import { isAfterOutage, isLateNow, punctualText } from "../../data/text/lateness-text.ts";
 import { type Seen, useIsOld } from "../../hooks/use-is-old.ts";
 import { Freshness } from "../../parts/freshness.tsx";
 import { NewScheduleLink } from "../../parts/new-schedule-link.tsx";
@@ -39,7 +39,8 @@ export function VerdictLine({
   const isUnknown = isOld || seen.failureReason !== null;
   // The server's text begins with the verdict: "Late by 3 min. 12 jobs are late …"
   const [, headline = text, rest = ""] = /^(.*?)\.(?:\s+(.*))?$/s.exec(text) ?? [];
-  const isAgain = verdict === "on-time" && stats !== undefined && isAfterOutage(stats, outages);
+  const isLate = stats !== undefined && isLateNow({ problems }, stats);
+  const isAgain = verdict === "on-time" && !isLate && stats !== undefined && isAfterOutage(stats, outages);
   const tick = stats?.plan.lastTickAt;
   return (
     <div className="verdict">
@@ -62,7 +63,7 @@ export function VerdictLine({
         </span>
       </h1>
       <p className="quiet verdict-text">
-        {rest === "" ? stats && punctualText(stats, outages) : <Sentence text={rest} />}
+        {rest === "" ? stats && punctualText(stats, outages, isLate) : <Sentence text={rest} />}
         {isOld || stats === undefined || tick === undefined || tick === null
           ? null
           : ` The last tick was ${relativeText(Date.parse(tick), Date.parse(stats.asOf))}.`}

@@ -2,10 +2,13 @@ import { Link } from "@tanstack/react-router";
 import { Fragment } from "react";
 import type { Strip } from "../../../client/agenda.ts";
 import type { Hold, Schedule } from "../../../client/schedule.ts";
+import { movesText } from "../../data/text/moves-text.ts";
 import type { Seen } from "../../hooks/use-is-old.ts";
+import { Actor } from "../../parts/actor.tsx";
 import { Freshness } from "../../parts/freshness.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
+import { OtherZone } from "../../parts/time/other-zone.tsx";
 
 interface ScheduleHeadProps {
   /** The answer on the screen, and the pause between two of its refreshes. */
@@ -26,7 +29,8 @@ export function ScheduleHead({ seen, everyMs, name, schedule, deleted }: Schedul
       </div>
       {schedule === undefined ? null : (
         <p className="quiet">
-          <Sentence text={schedule.cadenceText} of={name} />; <StateText schedule={schedule} />
+          <Sentence text={schedule.cadenceText} of={name} />
+          {movesText(schedule)}; <StateText schedule={schedule} />
           {schedule.calendar === null ? null : (
             <>
               ; calendar{" "}
@@ -39,7 +43,7 @@ export function ScheduleHead({ seen, everyMs, name, schedule, deleted }: Schedul
       )}
       {schedule === undefined && deleted !== null ? (
         <p className="quiet">
-          deleted <Instant at={deleted.at} /> by {deleted.by}
+          deleted <Instant at={deleted.at} /> by <Actor name={deleted.by} />
         </p>
       ) : null}
       {schedule?.warnings.map((warning) => (
@@ -51,7 +55,7 @@ export function ScheduleHead({ seen, everyMs, name, schedule, deleted }: Schedul
   );
 }
 
-function StateText({ schedule: { state, holds, version, updatedBy } }: { schedule: Schedule }) {
+function StateText({ schedule: { state, holds, version, updatedBy, timezone } }: { schedule: Schedule }) {
   return (
     <>
       {state === "paused" ? "held by " : state}
@@ -60,7 +64,7 @@ function StateText({ schedule: { state, holds, version, updatedBy } }: { schedul
         : holds.map(({ owner, reason, until, group, tag }, place) => (
             <Fragment key={`${owner} ${group} ${tag}`}>
               {place === 0 ? "" : ", "}
-              {owner}
+              <Actor name={owner} />
               <Through group={group} tag={tag} owner={owner} />
               {reason === null ? "" : ` (“${reason}”)`}
               {until === null ? (
@@ -69,11 +73,12 @@ function StateText({ schedule: { state, holds, version, updatedBy } }: { schedul
                 <>
                   {" "}
                   until <Instant at={until} />
+                  <OtherZone than={timezone} />
                 </>
               )}
             </Fragment>
           ))}
-      ; version {version}, saved by {updatedBy}
+      ; version {version}, saved by <Actor name={updatedBy} />
     </>
   );
 }

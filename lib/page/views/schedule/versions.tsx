@@ -5,6 +5,7 @@ import type { Version } from "../../../client/time.ts";
 import { versionsQuery } from "../../data/one-schedule-queries.ts";
 import { useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
+import { Actor } from "../../parts/actor.tsx";
 import { AnswerState } from "../../parts/answer-state.tsx";
 import { Changes } from "../../parts/changes.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -45,7 +46,8 @@ export function Versions({ name, current }: VersionsProps) {
           <li key={`${version.version} ${version.change} ${version.at}`}>
             <Instant at={version.at} />
             <span>
-              <b>{version.version}</b> {changeWords[version.change] ?? version.change} by {version.by}
+              <b>{version.version}</b> {changeWords[version.change] ?? version.change} by{" "}
+              <Actor name={version.by} />
             </span>
             <ChangedFields version={version} />
             {mayRestore && isRestorable(version, current) ? (

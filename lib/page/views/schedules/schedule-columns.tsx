@@ -5,6 +5,7 @@ import type { ScheduleSummary } from "../../../client/schedule.ts";
 import { spanText } from "../../data/amounts.ts";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
+import { OtherZone } from "../../parts/time/other-zone.tsx";
 import type { Column } from "../../parts/virtual-table.tsx";
 
 export const keyColumn: Column<ScheduleSummary> = {
@@ -64,12 +65,12 @@ export const latenessColumn = (strips: ReadonlyMap<string, readonly LastRun[]>):
 export const nextColumn: Column<ScheduleSummary> = {
   name: "Next run",
   className: "next",
-  cell: ({ key, nextAt, holds }) =>
-    nextAt === null ? <NoNext holds={holds} /> : <Instant at={nextAt} of={key} />,
+  cell: ({ key, nextAt, holds, timezone }) =>
+    nextAt === null ? <NoNext holds={holds} timezone={timezone} /> : <Instant at={nextAt} of={key} />,
 };
 
 /** While a schedule is held, its next run depends on the end of the hold. */
-function NoNext({ holds }: Pick<ScheduleSummary, "holds">) {
+function NoNext({ holds, timezone }: Pick<ScheduleSummary, "holds" | "timezone">) {
   const ends = holds.flatMap(({ until }) => until ?? []);
   const [last] = ends.toSorted().slice(-1);
   if (holds.length === 0) return <span className="faint">–</span>;
@@ -80,6 +81,7 @@ function NoNext({ holds }: Pick<ScheduleSummary, "holds">) {
       ) : (
         <>
           held until <Instant at={last} />
+          <OtherZone than={timezone} />
         </>
       )}
     </span>

@@ -2,6 +2,7 @@ import type { LastRun } from "../../../client/agenda.ts";
 import type { ScheduleSummary } from "../../../client/schedule.ts";
 import type { More } from "../../data/more.ts";
 import { stripLength } from "../../data/schedule-queries.ts";
+import { Actor } from "../../parts/actor.tsx";
 import { FirstSchedule } from "../../parts/first-schedule.tsx";
 import { RunsStrip } from "../../parts/strip.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
@@ -80,5 +81,9 @@ function StateCell({ state, holds }: ScheduleSummary) {
   const [hold] = holds;
   if (hold === undefined) return state;
   const all = holds.map(({ owner, reason }) => (reason === null ? owner : `${owner}: ${reason}`)).join("\n");
-  return <span title={all}>‖ held by {hold.owner}</span>;
+  return (
+    <span title={all}>
+      ‖ held by <Actor name={hold.owner} />
+    </span>
+  );
 }
