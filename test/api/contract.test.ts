@@ -140,6 +140,11 @@ describe("other documented statuses", () => {
     await answers("PATCH", "/v1/schedules/posted", 200, { body: { tags: null } });
     await answers("PATCH", "/v1/schedules/posted", 422, { body: { delivery: "pulse", maxFires: 3 } });
     await answers("POST", "/v1/schedules/posted/pause", 200, { body: { reason: "walk" } });
+    await api.sql`
+      insert into carillon.holds (schedule_id, owner, since, scope, name, reach, team)
+      select h.schedule_id, 'owner ' || n, h.since, h.scope, h.name, h.reach, h.team
+      from carillon.holds h join carillon.schedules s on s.id = h.schedule_id, generate_series(2, 100) n where s.key = 'posted'`;
+    await answers("POST", "/v1/schedules/posted/pause", 422, { body: { owner: "one more" } });
     await answers("POST", "/v1/schedules/posted/resume", 200);
     await answers("GET", "/v1/schedules/posted", 200);
     await answers("GET", "/v1/schedules", 200);

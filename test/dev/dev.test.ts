@@ -203,7 +203,9 @@ describe("carillon dev", { timeout: 120_000 }, () => {
     ] as const) {
       const dev = await startDev(own.folder, { args: ["--port=0"] });
       const job = { key: `${name}:1`, target: { handler: name }, retry: { attempts: 1 } };
-      expect((await dev.request("POST", "/v1/jobs", job)).status).toBe(202);
+      // The handler may run, and end the process, before the answer has left it.
+      const answered = await dev.request("POST", "/v1/jobs", job).catch(() => null);
+      if (answered !== null) expect(answered.status).toBe(202);
       await until(name, async () => line.test(dev.printed()) || undefined);
       await endOf(dev.child, "SIGKILL");
     }
