@@ -89,8 +89,8 @@ describe.runIf(chromium !== undefined)("the sign-in in a browser (needs Chromium
     await tab.page.keyboard.press("?");
     await tab.page.getByRole("dialog", { name: "Keys" }).waitFor();
     await tab.page.keyboard.press("Escape");
-    await tab.open("/jobs?state=dead");
-    await tab.page.getByRole("button", { name: "Retry all" }).click();
+    await tab.open("/tokens");
+    await tab.page.getByRole("button", { name: "Revoke" }).first().click();
     await tab.page.getByRole("alertdialog").waitFor();
     expect(tab.faults).toEqual([]);
     await tab.close();
