@@ -1,6 +1,6 @@
 import { Stack } from "aws-cdk-lib";
-import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
+import type { EndpointUse } from "../network/endpoint-policy.ts";
 
 /** Where the archive is in S3. */
 export interface ArchivePlace {
@@ -9,7 +9,7 @@ export interface ArchivePlace {
 }
 
 /** All objects that the archive writes. */
-export function archivedObjects(scope: Construct, { bucket, prefix }: ArchivePlace): string {
+function archivedObjects(scope: Construct, { bucket, prefix }: ArchivePlace): string {
   return Stack.of(scope).formatArn({
     service: "s3",
     region: "",
@@ -19,7 +19,10 @@ export function archivedObjects(scope: Construct, { bucket, prefix }: ArchivePla
   });
 }
 
-/** The archive's rights in S3: it puts its own objects, and cannot read, list or delete any. */
-export function archiveStatement(scope: Construct, place: ArchivePlace): PolicyStatement {
-  return new PolicyStatement({ actions: ["s3:PutObject"], resources: [archivedObjects(scope, place)] });
+/**
+ * The archive's rights in S3: it puts its own objects, and cannot read, list or delete any. The name
+ * of a bucket does not tell its account.
+ */
+export function archiveUse(scope: Construct, place: ArchivePlace): EndpointUse {
+  return { actions: ["s3:PutObject"], resources: [archivedObjects(scope, place)] };
 }

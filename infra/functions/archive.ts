@@ -1,6 +1,7 @@
 import { Duration } from "aws-cdk-lib";
 import { Rule, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
+import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { functionTimeoutSeconds } from "../../lib/config/function-limits.ts";
@@ -9,7 +10,7 @@ import type { Network } from "../network/network.ts";
 import { acknowledgeWildcards } from "../watch/acknowledge.ts";
 import type { Alarms } from "../watch/alarms.ts";
 import type { Metrics } from "../watch/metrics.ts";
-import { type ArchivePlace, archivedObjects, archiveStatement } from "./archive-place.ts";
+import { type ArchivePlace, archiveUse } from "./archive-place.ts";
 import { CarillonFunction } from "./carillon-function.ts";
 import type { FunctionCode } from "./function-code.ts";
 import type { Tick } from "./tick.ts";
@@ -55,10 +56,11 @@ export class Archive extends Construct {
     fn.addEnvironment("ARCHIVE_BUCKET", place.bucket);
     fn.addEnvironment("ARCHIVE_PREFIX", place.prefix);
     fn.addEnvironment("RETENTION_DAYS", String(props.jobRetentionDays));
-    fn.addToRolePolicy(archiveStatement(this, place));
+    const { actions, resources } = archiveUse(this, place);
+    fn.addToRolePolicy(new PolicyStatement({ actions: [...actions], resources: [...resources] }));
     acknowledgeWildcards(
       fn.role ?? fn,
-      [archivedObjects(this, place)],
+      resources,
       "Each day has its own objects under one prefix; the function may put them, and neither read nor delete any.",
     );
     tick.fn.addEnvironment("ARCHIVES", "true");

@@ -12,7 +12,7 @@ import {
   Vpc,
 } from "aws-cdk-lib/aws-ec2";
 import { Construct } from "constructs";
-import { type ArchivePlace, archivedObjects } from "../functions/archive-place.ts";
+import { type ArchivePlace, archiveUse } from "../functions/archive-place.ts";
 import { type GatewayName, gatewayNames, type InterfaceName, interfaceNames } from "../settings/network.ts";
 import { acknowledge } from "../watch/acknowledge.ts";
 import { type EndpointUse, endpointStatements, statementFor } from "./endpoint-policy.ts";
@@ -196,7 +196,7 @@ export class Network extends Construct {
     chosen: readonly GatewayName[],
     { resourceAccounts: accounts, archive }: NetworkProps,
   ): void {
-    const archiving = archive === undefined ? [] : [this.putsOf(archive)];
+    const archiving = archive === undefined ? [] : [archiveUse(this, archive)];
     for (const name of chosen) {
       const endpoint = vpc.addGatewayEndpoint(gateways[name].id, { service: gateways[name].service });
       const uses = name === "s3" ? archiving : [];
@@ -208,12 +208,7 @@ export class Network extends Construct {
   private makeWayToArchive(vpc: IVpc, archive: ArchivePlace): void {
     vpc
       .addGatewayEndpoint(gateways.s3.id, { service: gateways.s3.service })
-      .addToPolicy(statementFor(this, this.putsOf(archive)));
-  }
-
-  /** The name of a bucket does not tell its account. */
-  private putsOf(archive: ArchivePlace): EndpointUse {
-    return { actions: ["s3:PutObject"], resources: [archivedObjects(this, archive)] };
+      .addToPolicy(statementFor(this, archiveUse(this, archive)));
   }
 
   private makeEndpoints(

@@ -2,8 +2,8 @@ import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
 import { Refusal } from "../refusal.ts";
-import { refuseWider, teamText } from "../schedule/hold-reach.ts";
-import type { Caller } from "../schedule/shape/caller.ts";
+import { refuseMore, refuseWider } from "../schedule/hold-reach.ts";
+import { type Caller, reachOf } from "../schedule/shape/caller.ts";
 import {
   findSharedHold,
   type Label,
@@ -107,7 +107,7 @@ async function requestPause(tx: Tx, params: SharedPauseParams): Promise<SharedHo
   refuseRevision(params);
   refuseNarrower(nested, hold, now);
   if (existing === null) refuseFull(standing, hold);
-  const goesOn = existing !== null && existing.releasedAt === null && !hasEnded(existing, now);
+  const goesOn = existing !== null && isBinding(existing, now);
   const author = { ...caller, at: now };
   const since = goesOn ? existing.since : now;
   await writeSharedHold(tx, { ...hold, since }, caller);
@@ -140,17 +140,9 @@ function refuseFull(standing: readonly SharedHold[], hold: SharedHoldName & Pick
   const ofTeam = standing.filter(({ team }) => team === hold.team);
   const near = ofTeam.filter((each) => isNested(each, hold) && !isOfOwner(each, hold));
   const of = `the ${hold.scope} ${JSON.stringify(hold.name)}`;
-  const free = "release one of them first, by its `owner`";
-  if (near.length >= sharedHoldsMax)
-    throw new Refusal(
-      "conflict",
-      `${teamText(hold.team)} have ${near.length} holds of ${of} for the same keys, and at most ${sharedHoldsMax} are allowed: ${free}.`,
-    );
-  if (ofTeam.length >= teamHoldsMax)
-    throw new Refusal(
-      "conflict",
-      `${teamText(hold.team)} have ${ofTeam.length} holds of ${of}, and at most ${teamHoldsMax} are allowed: ${free}.`,
-    );
+  const { team } = hold;
+  refuseMore("conflict", { team, held: near.length, most: sharedHoldsMax, of: `${of} for the same keys` });
+  refuseMore("conflict", { team, held: ofTeam.length, most: teamHoldsMax, of });
 }
 
 /**
@@ -171,7 +163,7 @@ async function reachedHold(tx: Tx, { label, caller, owner, prefix = "" }: Shared
   if (found !== undefined) return found;
   const wider = owned.filter((each) => prefix.startsWith(each.prefix) && isBinding(each, now));
   refuseWider(
-    { ...caller, reach: { prefix, team: prefix } },
+    { ...caller, reach: reachOf(prefix) },
     wider.map((each) => ({ ...each, reach: each.prefix })),
   );
   return null;

@@ -1,5 +1,5 @@
 import { Refusal } from "../refusal.ts";
-import { madeBy, refuseWider, teamText, widens } from "../schedule/hold-reach.ts";
+import { madeBy, refuseMore, refuseWider, widens } from "../schedule/hold-reach.ts";
 import { carillonsOwn, type Hold, holdsAfter, isSameHold, ownHold } from "../schedule/holds.ts";
 import { type EditDeps, type EditDone, type EditParams, type EditSteps, edit } from "./edit-transaction.ts";
 
@@ -18,11 +18,7 @@ const holdsMax = 100;
 /** Refuses another hold of the schedule itself if the team of its maker has the most already. */
 export function refuseFull(holds: readonly Hold[], { team }: Hold): void {
   const own = holds.filter((each) => each.scope === "schedule" && each.team === team);
-  if (own.length < holdsMax) return;
-  throw new Refusal(
-    "impossible",
-    `${teamText(team)} have ${own.length} holds of this schedule, and at most ${holdsMax} are allowed: release one of them first, by its \`owner\`.`,
-  );
+  refuseMore("impossible", { team, held: own.length, most: holdsMax, of: "this schedule" });
 }
 
 export function pauseSchedule(deps: EditDeps, params: PauseParams): Promise<EditDone> {

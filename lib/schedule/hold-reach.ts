@@ -38,8 +38,20 @@ export function refuseWider(caller: Caller, holds: readonly Standing[]): void {
   );
 }
 
+/** Refuses another hold where the team of its maker has the most already. */
+export function refuseMore(
+  kind: "conflict" | "impossible",
+  { team, held, most, of }: { team: Hold["team"]; held: number; most: number; of: string },
+): void {
+  if (held < most) return;
+  throw new Refusal(
+    kind,
+    `${teamText(team)} have ${held} holds of ${of}, and at most ${most} are allowed: release one of them first, by its \`owner\`.`,
+  );
+}
+
 /** The callers whose holds count together: those of one team, or those that reach every key. */
-export function teamText(team: Hold["team"]): string {
+function teamText(team: Hold["team"]): string {
   return team === null || team === ""
     ? "Callers that reach all keys"
     : `Callers of the prefix ${JSON.stringify(team)}`;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ApiAnswer, type OwnApi, ownApi, type SendParts } from "./own-api.ts";
+import { type Issued, issueToken, withToken } from "./issued-token.ts";
+import { type ApiAnswer, type OwnApi, ownApi } from "./own-api.ts";
 
 /** The limits of holds, against a team that invents owners. */
 
@@ -7,35 +8,22 @@ let api: OwnApi;
 let ours: Issued;
 let theirs: Issued;
 
-interface Issued {
-  id: string;
-  token: string;
-}
-
 const body = { when: "every 1h", target: { queue: "demo" }, group: "shared", tags: ["shared"] };
 
 beforeAll(async () => {
   api = await ownApi();
   await api.tick();
-  ours = await issue({ name: "ours", prefix: "ours:" });
-  theirs = await issue({ name: "theirs", prefix: "theirs:" });
+  ours = await issueToken(api, { name: "ours", prefix: "ours:" });
+  theirs = await issueToken(api, { name: "theirs", prefix: "theirs:" });
   for (const key of ["ours:a", "theirs:a"]) await api.send("PUT", `/v1/schedules/${key}`, { body });
 });
 
 afterAll(() => api.stop());
 
-async function issue(asked: object, by?: Issued): Promise<Issued> {
-  const made = await api.send("POST", "/v1/tokens", { ...as(by), body: { scope: "admin", ...asked } });
-  expect(made.status).toBe(201);
-  return made.json as Issued;
-}
-
-const as = (by?: Issued): SendParts =>
-  by === undefined ? {} : { headers: { authorization: `Bearer ${by.token}` } };
 const pause = (path: string, owner: string, by?: Issued): Promise<ApiAnswer> =>
-  api.send("POST", `${path}/pause`, { ...as(by), body: { owner } });
+  api.send("POST", `${path}/pause`, { ...withToken(by), body: { owner } });
 const resume = (path: string, owner: string, by?: Issued): Promise<ApiAnswer> =>
-  api.send("POST", `${path}/resume`, { ...as(by), body: { owner } });
+  api.send("POST", `${path}/resume`, { ...withToken(by), body: { owner } });
 
 const invented = (many: number) => Array.from({ length: many }, (_, n) => `invented ${n}`);
 
@@ -59,17 +47,17 @@ describe.each(["group", "tag"])("the limit of holds of a %s", (scope) => {
   });
 
   test("A token that the team makes counts with it, for its own keys, and so does a rotated one", async () => {
-    const child = await issue({ name: `ours:child:${scope}`, prefix: "ours:child:" }, ours);
+    const child = await issueToken(api, { name: `ours:child:${scope}`, prefix: "ours:child:" }, ours);
     expect((await pause(path, "by the child", child)).status).toBe(409);
-    const rotated = await api.send("POST", `/v1/tokens/${ours.id}/rotate`, as(ours));
+    const rotated = await api.send("POST", `/v1/tokens/${ours.id}/rotate`, withToken(ours));
     ours = rotated.json as Issued;
     expect((await pause(path, "after the rotation", ours)).status).toBe(409);
   });
 
   test("A release makes room, and a hold that stands can be changed without room", async () => {
-    const { json } = await api.send("GET", path, as(ours));
+    const { json } = await api.send("GET", path, withToken(ours));
     const [first, second] = (json as { holds: { owner: string }[] }).holds;
-    const change = { ...as(ours), body: { owner: first?.owner, reason: "another" } };
+    const change = { ...withToken(ours), body: { owner: first?.owner, reason: "another" } };
     expect((await api.send("POST", `${path}/pause`, change)).status).toBe(200);
     expect((await resume(path, second?.owner ?? "", ours)).status).toBe(200);
     expect((await pause(path, "in its place", ours)).status).toBe(200);
@@ -80,7 +68,7 @@ describe.each(["group", "tag"])("the limit of holds of a %s", (scope) => {
     await api.sql`
       insert into carillon.shared_holds (scope, name, owner, since, author, reached, prefix, team)
       select ${scope}, 'wide', 'ann', carillon.clock(), 'ann', null, 'ours:' || n || ':', 'ours:' from generate_series(1, 1000) n`;
-    const child = await issue({ name: `ours:last:${scope}`, prefix: "ours:last:" }, ours);
+    const child = await issueToken(api, { name: `ours:last:${scope}`, prefix: "ours:last:" }, ours);
     const refused = await pause(`/v1/${scope}s/wide`, "one more", child);
     expect(refused).toMatchObject({
       status: 409,
@@ -121,19 +109,19 @@ describe("the limit of holds of a schedule", () => {
   });
 
   test("A body with `paused` and a batch are refused at the limit too", async () => {
-    const paused = { ...as(ours), body: { ...body, paused: true } };
+    const paused = { ...withToken(ours), body: { ...body, paused: true } };
     expect((await api.send("PUT", path, paused)).status).toBe(422);
-    expect((await api.send("PATCH", path, { ...as(ours), body: { paused: true } })).status).toBe(422);
+    expect((await api.send("PATCH", path, { ...withToken(ours), body: { paused: true } })).status).toBe(422);
     const operations = [{ pause: { key: "ours:a", owner: "one more" } }];
-    const batch = await api.send("POST", "/v1/schedules:batch", { ...as(ours), body: { operations } });
+    const batch = await api.send("POST", "/v1/schedules:batch", { ...withToken(ours), body: { operations } });
     expect(batch.json).toMatchObject({ results: [{ status: 422 }] });
   });
 
   test("A release makes room", async () => {
-    const { json } = await api.send("GET", path, as(ours));
+    const { json } = await api.send("GET", path, withToken(ours));
     const owners = (json as { holds: { owner: string; group?: string; tag?: string }[] }).holds;
     const own = owners.find(({ owner, group, tag }) => owner !== "night" && group == null && tag == null);
     expect((await resume(path, own?.owner ?? "", ours)).status).toBe(200);
-    expect((await api.send("PATCH", path, { ...as(ours), body: { paused: true } })).status).toBe(200);
+    expect((await api.send("PATCH", path, { ...withToken(ours), body: { paused: true } })).status).toBe(200);
   });
 });

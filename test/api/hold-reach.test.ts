@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { hour } from "../support/instants.ts";
-import { type OwnApi, ownApi, type SendParts } from "./own-api.ts";
+import { type Issued, issueToken, withToken } from "./issued-token.ts";
+import { type OwnApi, ownApi } from "./own-api.ts";
 
 /** Holds by an admin of all keys, against a team's admin that tries to lift them. */
 
@@ -10,11 +11,6 @@ let team: Issued;
 /** An admin of all keys, which sets the holds and is deleted. */
 let maker: Issued;
 
-interface Issued {
-  id: string;
-  token: string;
-}
-
 const target = { queue: "demo" };
 const free = { when: "every 1h", target };
 const bound = { ...free, group: "shared", tags: ["shared"] };
@@ -22,25 +18,19 @@ const bound = { ...free, group: "shared", tags: ["shared"] };
 beforeAll(async () => {
   api = await ownApi();
   await api.tick();
-  team = await issue({ name: "team", prefix: "team:" });
+  team = await issueToken(api, { name: "team", prefix: "team:" });
 });
 
 afterAll(() => api.stop());
 
 /** A schedule with one version outside the group and the tag, and one within them. */
 beforeEach(async () => {
-  maker = await issue({ name: `maker ${randomUUID()}` });
+  maker = await issueToken(api, { name: `maker ${randomUUID()}` });
   await api.send("DELETE", "/v1/schedules/team:a");
   await api.send("PUT", "/v1/schedules/team:a", { body: free });
   await api.send("PUT", "/v1/schedules/team:a", { body: bound });
 });
 
-async function issue(asked: object): Promise<Issued> {
-  const made = await api.send("POST", "/v1/tokens", { body: { scope: "admin", ...asked } });
-  return made.json as Issued;
-}
-
-const as = ({ token }: Issued): SendParts => ({ headers: { authorization: `Bearer ${token}` } });
 const soon = () => new Date(api.clock.now().getTime() + hour).toISOString();
 const one = "/v1/schedules/team:a";
 const batch = (operation: object): Attempt => ["POST", "/v1/schedules:batch", { operations: [operation] }];
@@ -91,7 +81,7 @@ const leaving: Attempt[] = [
 /** The status of the request, or that of the schedule in a batch or a bulk action. */
 async function attempt([method, path, body]: Attempt, by: Issued): Promise<{ status: number; text: string }> {
   const { status, json } = await api.send(method, path, {
-    ...as(by),
+    ...withToken(by),
     ...(body === undefined ? {} : { body }),
   });
   const { results, failures, detail } = json as Answered;
@@ -117,7 +107,7 @@ const standing = () => api.sql`
 
 describe.each(owners)("a hold by an admin of all keys in the name of %s", (owner) => {
   test("A team's admin cannot lift, shorten or take over the hold, also when its maker is deleted", async () => {
-    await api.send("POST", `${one}/pause`, { ...as(maker), body: { owner, reason: "an attack" } });
+    await api.send("POST", `${one}/pause`, { ...withToken(maker), body: { owner, reason: "an attack" } });
     const before = await standing();
     expect(before).toMatchObject([{ owner, reason: "an attack", until: null, reach: "", held: true }]);
     for (const gone of [false, true]) {
@@ -137,7 +127,7 @@ describe.each(owners)("a hold by an admin of all keys in the name of %s", (owner
 
   test.each(["group", "tag"])("A team's admin cannot lift the hold of a %s", async (scope) => {
     const path = `/v1/${scope}s/shared`;
-    await api.send("POST", `${path}/pause`, { ...as(maker), body: { owner, until: soon() } });
+    await api.send("POST", `${path}/pause`, { ...withToken(maker), body: { owner, until: soon() } });
     const before = await standing();
     expect(before).toMatchObject([{ scope, owner, reach: "", held: true }]);
     const requests: Attempt[] = [...leaving, ["POST", `${path}/resume`, { owner }]];
@@ -160,8 +150,8 @@ describe.each(owners)("a hold by an admin of all keys in the name of %s", (owner
 
 test("The text of the refusal names whose rights are needed, and the end of the hold", async () => {
   const until = soon();
-  await api.send("POST", `${one}/pause`, { ...as(maker), body: { owner: "night", until } });
-  const { json } = await api.send("POST", `${one}/resume`, { ...as(team), body: { owner: "night" } });
+  await api.send("POST", `${one}/pause`, { ...withToken(maker), body: { owner: "night", until } });
+  const { json } = await api.send("POST", `${one}/resume`, { ...withToken(team), body: { owner: "night" } });
   expect(json).toMatchObject({
     type: "urn:carillon:problem:forbidden",
     detail: `The hold of "night" was made by a caller that reaches all keys, and you reach only keys that begin with "team:". It ends at ${until}. A caller that reaches all keys can release or change it.`,
@@ -190,7 +180,7 @@ test("A body with `paused` takes over a hold that a team has set in the name of 
 });
 
 test("A team's admin lifts the holds of its own team, and Carillon's own", async () => {
-  const child = await issue({ name: "team:child", prefix: "team:a" });
+  const child = await issueToken(api, { name: "team:child", prefix: "team:a" });
   await attempt(["POST", `${one}/pause`, { owner: "night" }], child);
   expect((await attempt(["POST", `${one}/resume`, { owner: "night" }], team)).status).toBe(200);
   await attempt(["POST", `${one}/pause`, { owner: "night" }], team);

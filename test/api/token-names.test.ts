@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type OwnApi, ownApi, type SendParts } from "./own-api.ts";
+import { type Issued, issueToken, withToken } from "./issued-token.ts";
+import { type OwnApi, ownApi } from "./own-api.ts";
 
 /** Names of tokens, which a team tries to learn of other teams. */
 
@@ -8,35 +9,21 @@ let api: OwnApi;
 let ours: Issued;
 let theirs: Issued;
 
-interface Issued {
-  id: string;
-  token: string;
-}
-
 /** Names of a token of another team, of one of all keys, of one made and deleted, and of none. */
 const names = ["payroll", "platform", "gone", "unknown"];
 
 beforeAll(async () => {
   api = await ownApi();
   await api.tick();
-  ours = await issue({ name: "ours", prefix: "ours:" });
-  theirs = await issue({ name: "theirs", prefix: "theirs:" });
-  await issue({ name: "payroll", scope: "read" }, theirs);
-  await issue({ name: "platform", scope: "read" });
-  const gone = await issue({ name: "gone", scope: "read" }, theirs);
+  ours = await issueToken(api, { name: "ours", prefix: "ours:" });
+  theirs = await issueToken(api, { name: "theirs", prefix: "theirs:" });
+  await issueToken(api, { name: "payroll", scope: "read" }, theirs);
+  await issueToken(api, { name: "platform", scope: "read" });
+  const gone = await issueToken(api, { name: "gone", scope: "read" }, theirs);
   await api.send("DELETE", `/v1/tokens/${gone.id}`);
 });
 
 afterAll(() => api.stop());
-
-const as = (by?: Issued): SendParts =>
-  by === undefined ? {} : { headers: { authorization: `Bearer ${by.token}` } };
-
-async function issue(asked: object, by?: Issued): Promise<Issued> {
-  const made = await api.send("POST", "/v1/tokens", { ...as(by), body: { scope: "admin", ...asked } });
-  expect(made.status).toBe(201);
-  return made.json as Issued;
-}
 
 /** The answers to each name, without what every answer has of its own. */
 async function answers(send: (name: string) => ReturnType<OwnApi["send"]>): Promise<unknown[]> {
@@ -53,24 +40,30 @@ async function answers(send: (name: string) => ReturnType<OwnApi["send"]>): Prom
 test.each([
   [
     "a new token",
-    (name: string) => api.send("POST", "/v1/tokens", { ...as(ours), body: { name, scope: "read" } }),
+    (name: string) => api.send("POST", "/v1/tokens", { ...withToken(ours), body: { name, scope: "read" } }),
   ],
   [
     "a new token of a longer prefix",
     (name: string) =>
-      api.send("POST", "/v1/tokens", { ...as(ours), body: { name, scope: "write", prefix: "ours:x:" } }),
+      api.send("POST", "/v1/tokens", {
+        ...withToken(ours),
+        body: { name, scope: "write", prefix: "ours:x:" },
+      }),
   ],
   [
     "a new token of the other team's prefix",
     (name: string) =>
-      api.send("POST", "/v1/tokens", { ...as(ours), body: { name, scope: "read", prefix: "theirs:" } }),
+      api.send("POST", "/v1/tokens", {
+        ...withToken(ours),
+        body: { name, scope: "read", prefix: "theirs:" },
+      }),
   ],
-  ["a read by name", (name: string) => api.send("GET", `/v1/tokens/${name}`, as(ours))],
-  ["a rotation by name", (name: string) => api.send("POST", `/v1/tokens/${name}/rotate`, as(ours))],
-  ["a removal by name", (name: string) => api.send("DELETE", `/v1/tokens/${name}`, as(ours))],
+  ["a read by name", (name: string) => api.send("GET", `/v1/tokens/${name}`, withToken(ours))],
+  ["a rotation by name", (name: string) => api.send("POST", `/v1/tokens/${name}/rotate`, withToken(ours))],
+  ["a removal by name", (name: string) => api.send("DELETE", `/v1/tokens/${name}`, withToken(ours))],
   [
     "the audit of a name",
-    (name: string) => api.send("GET", "/v1/audit", { ...as(ours), query: `actor=${name}` }),
+    (name: string) => api.send("GET", "/v1/audit", { ...withToken(ours), query: `actor=${name}` }),
   ],
 ])("%s has the same answer to a team, whether another token has the name or not", async (_, send) => {
   const [first, ...others] = await answers(send);
@@ -86,7 +79,7 @@ test("A token of another team is as unknown as none, by its id too", async () =>
   for (const [method, path] of requests) {
     const [foreign, none] = await Promise.all(
       [theirs.id, randomUUID()].map(async (id) => {
-        const { status, body } = await api.send(method, `/v1/tokens/${id}${path}`, as(ours));
+        const { status, body } = await api.send(method, `/v1/tokens/${id}${path}`, withToken(ours));
         return [status, body.replaceAll(id, "ID").replaceAll(/request-\d+/g, "")];
       }),
     );
@@ -123,8 +116,8 @@ test("A list in pages has each token once, also tokens that share a name", async
 
 test("The audit tells a team's token from another of the same name", async () => {
   const body = { when: "every 1h", target: { queue: "demo" } };
-  const platform = await issue({ name: "platform", scope: "write", prefix: "ours:y:" }, ours);
-  await api.send("PUT", "/v1/schedules/ours:y:a", { ...as(platform), body });
+  const platform = await issueToken(api, { name: "platform", scope: "write", prefix: "ours:y:" }, ours);
+  await api.send("PUT", "/v1/schedules/ours:y:a", { ...withToken(platform), body });
   const { json } = await api.send("GET", "/v1/audit", { query: "subject=ours:y:a" });
   expect(json).toMatchObject({
     items: [{ actor: "platform", origin: { token: platform.id, prefix: "ours:y:" } }],

@@ -11,7 +11,7 @@ export function callerOf(token: Token, { from }: Pick<ApiRequest, "from">): Call
     origin: {
       via: "api",
       token: token.id,
-      ...(token.prefix === null ? {} : { prefix: token.prefix }),
+      prefix: token.prefix ?? undefined,
       request,
       ip: storable(ip),
       agent: storable(agent),

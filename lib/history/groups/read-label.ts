@@ -36,11 +36,14 @@ export async function readLabel(tx: Tx, label: Label, page: LabelPage): Promise<
   const now = await databaseClock(tx);
   const standing = (await sharedHoldsOf(tx, label)).filter(({ until }) => until === null || until > now);
   const { items, next } = await listSchedules(tx, { [label.scope]: label.name, ...page });
-  const covering = await withCovered(
+  const within = await holdsWithin(tx, standing, { label, page, isOnPage: items.length > 0 });
+  const holds = await withCovered(
     tx,
-    standing.map((hold) => ({ ...hold, isSet: hold.reached === null && hold.releasedAt === null })),
+    within.map((hold) => ({
+      ...hold,
+      isSet: hold.members !== null && hold.reached === null && hold.releasedAt === null,
+    })),
   );
-  const holds = await holdsWithin(tx, covering, { label, page, isOnPage: items.length > 0 });
   if (holds.length === 0 && items.length === 0 && page.after === undefined) return null;
   const jobs = await openAndToCome(
     tx,

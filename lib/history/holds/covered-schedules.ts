@@ -6,10 +6,11 @@ import type { SharedHold } from "../../schedule/shared-holds.ts";
 /** The most schedules of a hold that are counted. */
 export const coveredMax = 1_000;
 
-type Counted = Pick<SharedHold, "name" | "members"> & {
+type Counted = Pick<SharedHold, "name"> & {
   scope: HoldScope;
   prefix: string | null;
-  /** Whether the hold is on all of its schedules, and not being released. */
+  members: number | null;
+  /** Whether the hold is on all of its schedules, and not being released, so that they are counted. */
   isSet: boolean;
 };
 
@@ -29,8 +30,9 @@ export async function withCovered<Hold extends Counted>(tx: Tx, holds: readonly 
     order by h.n`;
   const coveredBy = new Map(set.map((hold, n) => [hold, rows[n]?.covered ?? 0]));
   return holds.map((hold) => {
-    const covered = coveredBy.get(hold) ?? hold.members;
-    return { ...hold, members: covered > coveredMax ? Math.max(covered, hold.members) : covered };
+    const covered = coveredBy.get(hold);
+    if (covered === undefined) return hold;
+    return { ...hold, members: covered > coveredMax ? Math.max(covered, hold.members ?? 0) : covered };
   });
 }
 

@@ -103,6 +103,7 @@ function readEventSources(env: Environment): string | undefined {
   return given(env, "CARILLON_TARGET_EVENT_SOURCES");
 }
 
+/** Checked when the stack starts, too. */
 function readLifecycle(env: Environment): Environment {
   const { notify, bus } = lifecycleFrom(env);
   return { LIFECYCLE_EVENTS: notify.length === 0 ? "none" : notify.join(","), CARILLON_EVENTS_BUS: bus };

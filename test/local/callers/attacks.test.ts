@@ -10,6 +10,7 @@ import { chromium } from "../../support/chromium.ts";
 import { until } from "../../support/until.ts";
 import { type StackProcess, startProcess, waitingIn } from "../local-stack.ts";
 import { rawRequest } from "./raw-request.ts";
+import { snsForms } from "./sns-forms.ts";
 
 // A start takes seconds, and many times as long on a busy machine.
 const slow = { timeout: 120_000 };
@@ -33,21 +34,8 @@ beforeAll(async () => {
 afterAll(() => stop.disposeAsync());
 
 const command = (key: string) => JSON.stringify({ put: { key, when: "in 1d", target: { queue: "demo" } } });
-const topic = "arn:aws:sns:us-east-1:000000000000:evil";
-
 /** These made a schedule: a topic of the emulator's SNS sent a command to the queue of commands. */
-const forms: readonly Record<string, string>[] = [
-  { Action: "CreateTopic", Name: "evil" },
-  {
-    Action: "Subscribe",
-    TopicArn: topic,
-    Protocol: "sqs",
-    Endpoint: "arn:aws:sqs:us-east-1:000000000000:carillon-ingest",
-    "Attributes.entry.1.key": "RawMessageDelivery",
-    "Attributes.entry.1.value": "true",
-  },
-  { Action: "Publish", TopicArn: topic, Message: command("evil") },
-];
+const forms = snsForms("carillon-ingest", command("evil"));
 
 /** A request of the SDK, as text. */
 const sending = () => ({

@@ -5,6 +5,7 @@ import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type QueueEmulator, startQueues } from "../../../lib/tools/local/queue/start-queues.ts";
 import { rawRequest } from "./raw-request.ts";
+import { snsForms } from "./sns-forms.ts";
 
 let dataDir: string;
 let queues: QueueEmulator;
@@ -44,16 +45,8 @@ test("the port of the queues takes SQS's JSON protocol, also at the address of a
   expect(await waiting()).toBe(3);
 });
 
-const topic = "arn:aws:sns:us-east-1:000000000000:evil";
-const forms: readonly Record<string, string>[] = [
-  { Action: "CreateTopic", Name: "evil" },
-  {
-    Action: "Subscribe",
-    TopicArn: topic,
-    Protocol: "sqs",
-    Endpoint: "arn:aws:sqs:us-east-1:000000000000:jobs",
-  },
-  { Action: "Publish", TopicArn: topic, Message: "evil" },
+const forms = [
+  ...snsForms("jobs", "evil"),
   { Action: "SendMessage", QueueUrl: "/000000000000/jobs", MessageBody: "evil" },
   { Action: "GetCallerIdentity" },
 ];

@@ -7,8 +7,8 @@ const queuePath = /^\/\d{12}\/[\w.-]+$/;
 
 /**
  * Passes on requests in SQS's JSON protocol alone. The emulator also has S3, pages that list the
- * queues, and SNS, whose topics send to queues: any page can send the forms that SNS takes, since
- * browsers make no preflight request for a form.
+ * queues, and SNS. A topic of SNS sends to queues, and SNS takes forms. Any page can send a form:
+ * browsers make no preflight request for it.
  */
 export function onlySqs(answer: RequestListener): RequestListener {
   return (request, response) => {
