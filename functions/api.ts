@@ -1,3 +1,4 @@
+import { LambdaClient } from "@aws-sdk/client-lambda";
 import { makeApi } from "../lib/api/handler.ts";
 import { makeOperations } from "../lib/api/operations/operations.ts";
 import type { HttpResponse } from "../lib/api/request/answer.ts";
@@ -8,6 +9,7 @@ import { authenticateFrom } from "../lib/api/sign-in/authenticate-from.ts";
 import { defaultRateFrom, makeRateLimit } from "../lib/api/sign-in/rate-limit.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
+import { awsClientSettings } from "../lib/config/aws.ts";
 import { type Environment, flag } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { answerMs } from "../lib/config/function-connections.ts";
@@ -18,6 +20,9 @@ import { definedOnce } from "../lib/limit/define-limits.ts";
 import type { Log } from "../lib/log/log.ts";
 import type { ParcelQueue } from "../lib/parcel/parcel-queue.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
+import type { VaultAccess } from "../lib/sealing/vault-request.ts";
+import { callLimits } from "../lib/target/invoke-function.ts";
+import { vaultBehind } from "../lib/target/vault-function.ts";
 import { takeAllowance } from "../lib/token/allowance.ts";
 import { noteUse } from "../lib/token/token.ts";
 import { type OwnHandlers, ownHandlers } from "./own-handlers.ts";
@@ -29,6 +34,7 @@ export interface ApiParts {
   sql: Sql;
   queue: ParcelQueue;
   own: OwnHandlers;
+  vault: VaultAccess;
 }
 
 export function assemble(
@@ -45,8 +51,11 @@ export function assemble(
   const limitsDefined = definedOnce(sql, log, own);
   const rateByDefault = defaultRateFrom(env);
   const targets = allowedTargetsFrom(env);
+  const lambda = new LambdaClient({ ...awsClientSettings(env, "LAMBDA", callLimits), maxAttempts: 1 });
+  const sender = env["WEBHOOK_FUNCTION"] ?? "";
+  const { vault = sender === "" ? null : vaultBehind(lambda, sender) } = parts;
   const answer = makeApi({
-    operations: makeOperations({ sql, queue, log, ...own, targets, rateByDefault }),
+    operations: makeOperations({ sql, queue, log, ...own, targets, vault, rateByDefault }),
     authenticate: authenticateFrom(env, sql),
     admit: makeRateLimit((token, rate, wanted) => takeAllowance(sql, token, rate, wanted), {
       clock,
@@ -66,6 +75,7 @@ export function assemble(
     },
     close: async () => {
       queue.sqs.destroy();
+      lambda.destroy();
       await sql.end();
     },
   };

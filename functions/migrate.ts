@@ -1,7 +1,9 @@
+import { LambdaClient } from "@aws-sdk/client-lambda";
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import * as z from "zod";
 import { systemClock } from "../lib/clock.ts";
-import { sendingTimeouts } from "../lib/config/aws.ts";
+import { awsClientSettings, sendingTimeouts } from "../lib/config/aws.ts";
+import type { Environment } from "../lib/config/environment.ts";
 import { type Assemble, type Invocation, onDemand } from "../lib/config/function.ts";
 import { functionConnections } from "../lib/config/function-connections.ts";
 import { logFrom } from "../lib/config/log-from.ts";
@@ -12,6 +14,10 @@ import { functionLogins } from "../lib/db/migrate/function-logins.ts";
 import { type MigrateLimits, migrateOnce } from "../lib/db/migrate/migrate.ts";
 import { migrationsDirectory, readMigrations } from "../lib/db/migrate/migration.ts";
 import { refuseTestClock } from "../lib/db/migrate/refuse-test-clock.ts";
+import { ensureSealingKey } from "../lib/sealing/first-key.ts";
+import type { VaultAccess } from "../lib/sealing/vault-request.ts";
+import { callLimits } from "../lib/target/invoke-function.ts";
+import { vaultBehind } from "../lib/target/vault-function.ts";
 import { ensureAdminToken } from "../lib/token/token.ts";
 import { isUnused } from "../lib/token/unused-database.ts";
 
@@ -73,6 +79,7 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
     // Migrations change the tables that a plan was made for, and no query repeats often.
     keepsPlans: false,
   };
+  const vault = vaultFrom(env);
   const open = (): Promise<Sql> =>
     onRds ? connectAsOwner(env, secrets, options) : Promise.resolve(connect(env, options));
 
@@ -95,6 +102,8 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
         const { adminTokenSecret } = event.ResourceProperties;
         await ensureAdminToken(sql, await secretText(secrets, adminTokenSecret));
       }
+      if (!run.ahead && vault !== null && (await ensureSealingKey(sql, vault, "carillon")) === "made again")
+        log.warn("credentials.lost");
       return undefined;
     } finally {
       await sql.end();
@@ -119,6 +128,13 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
     close: async () => secrets.destroy(),
   };
 };
+
+/** Null where there is no function that sends webhooks, as in tests of the migration alone. */
+function vaultFrom(env: Environment): VaultAccess | null {
+  const name = env["WEBHOOK_FUNCTION"];
+  if (name === undefined) return null;
+  return vaultBehind(new LambdaClient({ ...awsClientSettings(env, "LAMBDA", callLimits) }), name);
+}
 
 type Change = Exclude<z.output<typeof migrationEvent>, { RequestType: "Delete" }>;
 

@@ -22,6 +22,7 @@ import type { ParcelQueue } from "../lib/parcel/parcel-queue.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
 import type { Notify } from "../lib/parcel/settle.ts";
 import { pulseTargets } from "../lib/pulse/pulse-targets.ts";
+import { rememberedKeys } from "../lib/sealing/sealing-keys.ts";
 import { deliverTo } from "../lib/target/deliver.ts";
 import type { Deliver } from "../lib/target/delivery.ts";
 import { eventTarget } from "../lib/target/event-target.ts";
@@ -176,7 +177,7 @@ function deliverToTargets(parts: WorkerParts, { queues, buses, metrics, notify }
       queue,
       notify,
     }),
-    webhook: webhookTarget({ sendWebhook, clock }),
+    webhook: webhookTarget({ sendWebhook, sealedKeys: rememberedKeys(sql), clock }),
     lambda: lambdaTarget({ lambda, clock }),
   });
 }

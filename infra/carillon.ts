@@ -115,14 +115,14 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
       Carillon,
       () => new Database(this, "Database", { network, settings, maxConnections: maxConnections(settings) }),
     );
-    const migration = new Migration(this, "Migration", { network, database, logRetention, code });
-
-    const { fast, slow } = jobQueues(this, alarms);
     const webhooks = new WebhookSender(this, "WebhookSender", {
       denyNetworks: settings.webhookDenyNetworks,
       logRetention,
       code,
     });
+    const migration = new Migration(this, "Migration", { network, database, webhooks, logRetention, code });
+
+    const { fast, slow } = jobQueues(this, alarms);
     const shared = { network, database, queues: [fast, slow], targets, webhooks, logRetention, code };
 
     const page = hasPage(settings) ? new Page(this, "Page", { settings, code, logRetention }) : undefined;

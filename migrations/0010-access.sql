@@ -50,6 +50,21 @@ create table carillon.token_allowances (
   constraint token_allowances_count check (used >= 0 and used < 'infinity' and given >= 0)
 );
 
+-- Keys that credentials of webhooks are sealed with. The newest seals; the public key is enough for it. The private key is itself sealed, by
+-- KMS in AWS, for the function that sends webhooks.
+create table carillon.sealing_keys (
+  id int generated always as identity primary key,
+  -- On P-256, as SPKI.
+  public_key bytea not null,
+  sealed_private_key bytea not null,
+  -- The key of the hashes by which an equal credential is recognized.
+  print_key bytea not null,
+  made_at timestamptz(3) not null,
+  made_by text not null,
+  -- When a credential that another key had sealed was last sealed with this one.
+  sealed_at timestamptz(3)
+);
+
 -- Requests with an Idempotency-Key: the process that works on one, the results of its transactions, and its answer. A transaction's result
 -- is written inside the transaction, so the process may die anywhere. Everything is sealed with the caller's own token.
 create table carillon.idempotency (

@@ -67,6 +67,10 @@ grant delete, insert, select on carillon.idempotency_steps, carillon.inbox_refus
 grant select, update on carillon.targets to carillon_api;
 grant select on carillon.taken_places to carillon_api;
 grant select on carillon.outages, carillon.parcel_times to carillon_api;
+grant delete, insert, select on carillon.sealing_keys to carillon_api;
+grant usage on sequence carillon.sealing_keys_id_seq to carillon_api;
+grant update (sealed_at) on carillon.sealing_keys to carillon_api;
+grant update (target) on carillon.schedule_versions to carillon_api;
 
 -- carillon_archive
 grant execute on function carillon.clock, carillon.is_archived, carillon.look_at_day,
@@ -110,7 +114,7 @@ grant insert, select, update on carillon.calendars, carillon.schedules to carill
 grant delete, select on carillon.dead_jobs, carillon.failure_runs,
   carillon.wanted_holds to carillon_handler;
 grant delete, insert, select on carillon.passed_over, carillon.schedule_tags to carillon_handler;
-grant select on carillon.parcel_times to carillon_handler;
+grant select on carillon.parcel_times, carillon.sealing_keys to carillon_handler;
 
 -- carillon_ingest
 grant execute on function carillon.keep_cadence to carillon_ingest;
@@ -141,7 +145,7 @@ grant usage on sequence carillon.audit_id_seq, carillon.cadences_id_seq, carillo
 grant select on carillon.archived_days, carillon.cadence_round, carillon.calendar_versions,
   carillon.calendars, carillon.dead_jobs, carillon.migrations, carillon.pulse_targets,
   carillon.pulses, carillon.retention, carillon.stirred_days, carillon.target_round,
-  carillon.target_work, carillon.targets to carillon_tick;
+  carillon.sealing_keys, carillon.target_work, carillon.targets to carillon_tick;
 grant insert, select on carillon.attempts, carillon.audit, carillon.cadences, carillon.jobs_beside,
   carillon.plan, carillon.schedule_versions to carillon_tick;
 grant delete, insert, select, update on carillon.backlog, carillon.command_marks, carillon.holds,

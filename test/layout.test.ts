@@ -15,6 +15,7 @@ const order = [
   ["db", "webhook"],
   ["cadence", "quarantine"],
   ["schedule", "idempotency"],
+  ["sealing"],
   ["job"],
   ["parcel", "token"],
   ["limit", "pulse"],

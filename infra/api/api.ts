@@ -75,6 +75,7 @@ export class Api extends Construct {
     for (const queue of props.queues) queue.admitSender(fn);
     props.targets.tell(fn);
     props.webhooks.tell(fn);
+    props.webhooks.admitSender(fn);
     for (const [name, value] of Object.entries(callerVariables(settings))) fn.addEnvironment(name, value);
 
     const behind = { fn, page: props.page?.fn, settings, logRetention };

@@ -9,6 +9,7 @@ import { Construct } from "constructs";
 import { migrationTime } from "../../lib/config/migration-time.ts";
 import { CarillonFunction } from "../functions/carillon-function.ts";
 import type { FunctionCode } from "../functions/function-code.ts";
+import type { WebhookSender } from "../functions/webhook-sender.ts";
 import type { Network } from "../network/network.ts";
 import { packageRoot } from "../package-root.ts";
 import { acknowledge, acknowledgeWildcards } from "../watch/acknowledge.ts";
@@ -17,6 +18,7 @@ import type { Database } from "./database.ts";
 export interface MigrationProps {
   readonly network: Network;
   readonly database: Database;
+  readonly webhooks: WebhookSender;
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
 }
@@ -66,6 +68,8 @@ export class Migration extends Construct {
     fn.addEnvironment("MIGRATIONS_DIRECTORY", "/var/task/migrations");
     props.database.admitOwner(fn);
     this.adminToken.grantRead(fn);
+    // The first key for credentials of webhooks is made here, before any function that seals.
+    props.webhooks.admitSender(fn);
 
     const providerLogs = new LogGroup(this, "ProviderLogs", {
       retention: props.logRetention,

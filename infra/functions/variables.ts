@@ -23,7 +23,7 @@ export const ownVariables = [
   ...["RETENTION_DAYS", "SLOW_QUEUE_URL"],
   "STACK_CALLERS",
   ...["TARGET_ACCOUNT", "TARGET_BUSES", "TARGET_FUNCTIONS", "TARGET_QUEUES", "TARGET_WINDOW"],
-  ...["TICK_BATCH_MAX", "WEBHOOK_FUNCTION"],
+  ...["TICK_BATCH_MAX", "WEBHOOK_FUNCTION", "WEBHOOK_KEY"],
 ] as const;
 
 /** The beginnings of further names, of Carillon and of Lambda itself. */

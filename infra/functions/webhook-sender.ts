@@ -1,5 +1,6 @@
-import { Duration } from "aws-cdk-lib";
+import { Duration, RemovalPolicy } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { Key } from "aws-cdk-lib/aws-kms";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
@@ -18,7 +19,8 @@ const TIMEOUT = Duration.seconds(functionTimeoutSeconds.webhook);
 
 /**
  * The only part that sends to the internet. It is outside of the network, so it can reach nothing
- * private, and its role may only write its log: an attacker who takes it over gains nothing.
+ * private. It alone may use the key that opens the credentials of webhooks: they are in clear from
+ * here to the receiver only.
  */
 export class WebhookSender extends Construct {
   readonly fn: CarillonFunction;
@@ -35,6 +37,20 @@ export class WebhookSender extends Construct {
       memoryMiB: 256,
       logRetention: props.logRetention,
     });
+    const key = new Key(this, "Key", {
+      description: "Carillon: opens the credentials of webhooks",
+      enableKeyRotation: true,
+      // A backup of the database is worth little without it.
+      removalPolicy: RemovalPolicy.RETAIN,
+    });
+    this.fn.addEnvironment("WEBHOOK_KEY", key.keyArn);
+    this.fn.addToRolePolicy(
+      new PolicyStatement({
+        actions: ["kms:Decrypt", "kms:GenerateDataKeyPairWithoutPlaintext"],
+        resources: [key.keyArn],
+        conditions: { StringEquals: { "kms:EncryptionContext:carillon": "webhook credentials" } },
+      }),
+    );
     this.denyNetworks = props.denyNetworks;
     this.tell(this.fn);
   }
@@ -44,7 +60,10 @@ export class WebhookSender extends Construct {
     if (this.denyNetworks.length > 0) fn.addEnvironment("CARILLON_WEBHOOK_DENY", this.denyNetworks.join(","));
   }
 
-  /** Grants a function the right to send webhooks, and sets the variable with the sender's name. */
+  /**
+   * Grants a function the right to invoke the sender: to send a webhook, or to have a key made.
+   * Sets the variable with the sender's name.
+   */
   admitSender(fn: LambdaFunction): void {
     fn.addEnvironment("WEBHOOK_FUNCTION", this.fn.functionName);
     fn.addToRolePolicy(

@@ -16,6 +16,7 @@ import { problemAnswer } from "./request/problem-answer.ts";
 import { readRequest } from "./request/request.ts";
 import type { Route } from "./request/route.ts";
 import { makeRouter, notAllowed } from "./request/router.ts";
+import { credentialRoutes } from "./routes/access/credential-routes.ts";
 import { agendaRoutes } from "./routes/agenda-routes.ts";
 import { auditRoutes } from "./routes/audit-routes.ts";
 import { batchRoutes } from "./routes/batch-routes.ts";
@@ -105,6 +106,7 @@ export function apiRoutes(
     ...seriesRoutes(operations),
     ...agendaRoutes(operations),
     ...tokenRoutes(operations),
+    ...credentialRoutes(operations),
     ...auditRoutes(operations),
     ...inboxRoutes(operations),
     ...commandRoutes(operations),

@@ -32,7 +32,7 @@ import {
 } from "./request/transport.ts";
 import { Schedules } from "./schedules.ts";
 import type { Outage, OutageFilter, Problems, SeriesFilter, SeriesHead, SeriesStep, Stats } from "./stats.ts";
-import { Tokens } from "./tokens.ts";
+import { CredentialKeys, Tokens } from "./tokens.ts";
 import { ZoneData } from "./zone-data.ts";
 
 export interface CarillonOptions {
@@ -64,6 +64,7 @@ export class Carillon {
   readonly limits: TargetLimits;
   readonly zoneData: ZoneData;
   readonly tokens: Tokens;
+  readonly credentialKeys: CredentialKeys;
   readonly commands: Commands;
   readonly inbox: Inbox;
   readonly quarantine: Quarantine;
@@ -103,6 +104,7 @@ export class Carillon {
     this.limits = new TargetLimits(send);
     this.zoneData = new ZoneData(send);
     this.tokens = new Tokens(send);
+    this.credentialKeys = new CredentialKeys(send);
     this.commands = new Commands(send);
     this.inbox = new Inbox(send);
     this.quarantine = new Quarantine(send);

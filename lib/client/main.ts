@@ -132,5 +132,13 @@ export type {
   RestorePreview,
   Version,
 } from "./time.ts";
-export type { NewToken, OwnToken, Scope, TokenBody, TokenSummary } from "./tokens.ts";
+export type {
+  CredentialKey,
+  NewToken,
+  OwnToken,
+  Scope,
+  SealedAgain,
+  TokenBody,
+  TokenSummary,
+} from "./tokens.ts";
 export type { ZoneMove, ZoneRelease, ZoneUpdate } from "./zone-data.ts";

@@ -23,13 +23,17 @@ export interface EventTarget {
   };
 }
 
-/** An HTTPS request. The secret reads `***`; writing `***` back keeps it. */
+/** An HTTPS request. Credentials read `***`; writing `***` back keeps them. */
 export interface WebhookTarget {
   webhook: {
     url: string;
     method?: "POST" | "PUT" | undefined;
     headers?: Record<string, string> | undefined;
     secret?: string | [string] | [string, string] | undefined;
+    /** Headers whose values are credentials, beside those with a name such as `authorization`. */
+    secretHeaders?: string[] | undefined;
+    /** Parameters of the URL whose values are credentials, beside those with a name such as `token`. */
+    secretQuery?: string[] | undefined;
   };
 }
 
@@ -63,7 +67,14 @@ export type ShownTarget =
       HandlerTarget & QueueTarget & WebhookTarget & LambdaTarget
     >)
   | ({
-      webhook: { url: string; method: "POST" | "PUT"; headers: Record<string, string>; secret?: "***" };
+      webhook: {
+        url: string;
+        method: "POST" | "PUT";
+        headers: Record<string, string>;
+        secret?: "***";
+        secretHeaders?: string[];
+        secretQuery?: string[];
+      };
     } & Without<HandlerTarget & QueueTarget & EventTarget & LambdaTarget>)
   | ({ lambda: string; invocation: "async" | "sync" } & Without<
       HandlerTarget & QueueTarget & EventTarget & WebhookTarget

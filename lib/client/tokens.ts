@@ -89,6 +89,59 @@ export class Tokens {
   }
 }
 
+/** A key that seals credentials of webhooks. */
+export interface CredentialKey {
+  id: number;
+  madeAt: InstantText;
+  madeBy: string;
+  /** When a credential of an older key was last sealed with it. */
+  sealedAt: InstantText | null;
+  /** Whether it seals new credentials. */
+  current: boolean;
+}
+
+/** One step of a pass that seals stored credentials with the current key. */
+export interface SealedAgain {
+  looked: number;
+  sealed: number;
+  /** Versions with a credential that no key opens: it has to be sent again. */
+  unopened: { key: string; version: number }[];
+  /** Older keys that were deleted. */
+  removed: number[];
+  /** Absent at the end of the pass. */
+  cursor?: string;
+}
+
+export class CredentialKeys {
+  readonly #send: Send;
+
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  /** The newest first. */
+  async list(options?: CallOptions): Promise<CredentialKey[]> {
+    const request: Request = { method: "GET", path: credentialKeys, options };
+    return (await this.#send<{ items: CredentialKey[] }>(request)).body.items;
+  }
+
+  /** Makes a key, which seals from now on. */
+  async make(options?: WriteOptions): Promise<CredentialKey> {
+    return (await this.#send<CredentialKey>({ method: "POST", path: credentialKeys, options })).body;
+  }
+
+  /** Seals up to 200 versions with the current key. Call it with the cursor until there is none. */
+  async sealAgain(
+    params: { cursor?: string | undefined } = {},
+    options?: WriteOptions,
+  ): Promise<SealedAgain> {
+    const path = [...credentialKeys, "seal-again"];
+    return (await this.#send<SealedAgain>({ method: "POST", path, query: params, options })).body;
+  }
+}
+
+const credentialKeys = ["v1", "credential-keys"];
+
 function at(id: string, ...rest: string[]): string[] {
   return ["v1", "tokens", id, ...rest];
 }

@@ -4,6 +4,8 @@ import { eventSourcesFrom } from "../config/event-sources.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { eventFaults } from "../schedule/shape/event-names.ts";
 import type { Target } from "../schedule/shape/target-shape.ts";
+import { kept, type WebhookTarget } from "../schedule/shape/target-webhook-shape.ts";
+import { isHidden, withValues } from "../schedule/shape/webhook-credentials.ts";
 import { type Reach, reachFrom } from "../webhook/reach.ts";
 import { readWebhookUrl } from "../webhook/webhook-url.ts";
 
@@ -55,9 +57,15 @@ export function refuseForbiddenTarget(allowed: AllowedTargets, target: Target): 
 export function refuseForbiddenChange(allowed: AllowedTargets, target: Target, before: Target): void {
   const isSame =
     "webhook" in target && "webhook" in before
-      ? target.webhook.url === before.webhook.url
+      ? shownUrl(target) === shownUrl(before)
       : isDeepStrictEqual(target, before);
   if (!isSame) refuseForbiddenTarget(allowed, target);
+}
+
+/** The URL without the credentials in its query, which a patch leaves out. */
+function shownUrl(target: WebhookTarget): string {
+  const { webhook } = target;
+  return withValues(webhook, (each) => (isHidden(webhook, each) ? kept : each.value)).url;
 }
 
 function faultsOf(allowed: AllowedTargets, target: Target): Fault[] {

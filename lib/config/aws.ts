@@ -57,7 +57,7 @@ export interface AwsClientSettings {
  */
 export function awsClientSettings(
   env: Environment,
-  service: "SQS" | "EVENTBRIDGE" | "LAMBDA" | "SECRETS_MANAGER" | "S3",
+  service: "SQS" | "EVENTBRIDGE" | "LAMBDA" | "SECRETS_MANAGER" | "S3" | "KMS",
   limits: RequestLimits = sendingTimeouts,
 ): AwsClientSettings {
   const own = {

@@ -3,6 +3,7 @@ import { findCalendar } from "../schedule/calendars.ts";
 import { type Hold, holdsOf, holdsOfOne } from "../schedule/holds.ts";
 import { binds, holdsBinding, type Label } from "../schedule/shared-holds.ts";
 import type { CalendarRef } from "../schedule/stored/cadence-columns.ts";
+import { readSealingKeys, type SealingKey } from "../sealing/sealing-keys.ts";
 
 /**
  * Rows that a decision about a schedule reads: one by one, or for many schedules together before
@@ -13,6 +14,8 @@ export interface Lookups {
   /** The holds of these labels that bind this key. */
   holdsBinding(labels: readonly Label[], key: string): Promise<Hold[]>;
   calendar(name: string): Promise<CalendarRef | null>;
+  /** The keys of credentials, the newest first. Read only where a target has a credential in clear. */
+  sealingKeys(): Promise<readonly SealingKey[]>;
 }
 
 export function lookUpOneByOne(tx: Tx, now: Date): Lookups {
@@ -21,6 +24,7 @@ export function lookUpOneByOne(tx: Tx, now: Date): Lookups {
     holdsBinding: async (labels, key) =>
       (await holdsBinding(tx, labels, now)).filter((hold) => binds(hold, key)),
     calendar: (name) => findCalendar(tx, name),
+    sealingKeys: () => readSealingKeys(tx),
   };
 }
 
@@ -37,6 +41,7 @@ export async function lookUpTogether(
 ): Promise<Lookups> {
   const holds = ids.length === 0 ? new Map<string, Hold[]>() : await holdsOf(tx, ids);
   const binding = Map.groupBy(await holdsBinding(tx, labels, now), nameOf);
+  let keys: Promise<readonly SealingKey[]> | undefined;
   const calendars = new Map<string, Promise<CalendarRef | null>>();
   return {
     holdsOf: async (id) => holds.get(id) ?? [],
@@ -46,6 +51,10 @@ export async function lookUpTogether(
       const found = calendars.get(name) ?? findCalendar(tx, name);
       calendars.set(name, found);
       return found;
+    },
+    sealingKeys: () => {
+      keys ??= readSealingKeys(tx);
+      return keys;
     },
   };
 }

@@ -16,6 +16,7 @@ import { findScheduleById } from "../schedule/stored/stored-schedule.ts";
 import { firstOf, timetableOf } from "../schedule/stored/timetable.ts";
 import type { Held, Spec } from "../schedule/stored/version-rows.ts";
 import { insertSchedules } from "../schedule/write-schedule.ts";
+import { sealCredentials } from "../sealing/seal-credentials.ts";
 import { heldSinceOf } from "./held-from.ts";
 import type { Lookups } from "./lookups.ts";
 
@@ -57,7 +58,8 @@ export async function prepareSchedule(
   params: NewScheduleParams,
 ): Promise<Prepared> {
   const { key, caller, countFrom, again } = params;
-  const body = { ...params.body, target: withCredentials(params.body.target, null) };
+  const target = await sealCredentials(withCredentials(params.body.target, null), null, known.sealingKeys);
+  const body = { ...params.body, target };
   const { now } = state;
   const spec = await (again?.spec(known, now) ?? resolveSpec(known.calendar, key, body, now, countFrom));
   const own: Hold = { ...ownHold(caller.name), reason: null, until: null, since: now, ...madeBy(caller) };

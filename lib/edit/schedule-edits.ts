@@ -23,6 +23,7 @@ import { shownTarget, withCredentials } from "../schedule/shape/target-credentia
 import { labelsBesides, labelsOf } from "../schedule/shared-holds.ts";
 import type { ScheduleChange, Spec } from "../schedule/stored/version-rows.ts";
 import { unreadConflict } from "../schedule/stored/versions-fault.ts";
+import { sealCredentials } from "../sealing/seal-credentials.ts";
 import { type AppCheck, requireChecked } from "./app-check.ts";
 import type { EditContext } from "./apply-edit.ts";
 import {
@@ -190,7 +191,9 @@ export async function respec(
   { change, body, author, whenNamed = true, restored, countFrom }: Respec,
 ): Promise<Decision> {
   const { paused, ...asked } = body;
-  const wanted = { ...asked, target: withCredentials(asked.target, current.body.target) };
+  const { target: existing } = current.body;
+  const target = await sealCredentials(withCredentials(asked.target, existing), existing, known.sealingKeys);
+  const wanted = { ...asked, target };
   const counted = whenNamed && restored === undefined && isRelative(body);
   const holds = (await known.holdsOf(current.id)).filter(({ until }) => until === null || until > state.now);
   const ownChange = changeOfOwn(holds, { paused, author, now: state.now });

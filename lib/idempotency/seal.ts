@@ -16,8 +16,8 @@ const cipher = "aes-256-gcm";
 const nonceBytes = 12;
 const tagBytes = 16;
 
-export function sealOf(secret: string): Seal {
-  const key = createHmac("sha256", "carillon: what is kept of a request").update(secret).digest();
+export function sealOf(secret: string, purpose = "carillon: what is kept of a request"): Seal {
+  const key = createHmac("sha256", purpose).update(secret).digest();
   return {
     close: (bytes) => {
       const nonce = randomBytes(nonceBytes);

@@ -9,6 +9,8 @@ export const wording = {
   "batch.failed": "operation {operation} of a batch, on {key}, failed: {error}",
   "batch.untried":
     "{operations} operations of a batch were not tried: its time was up, or too many others had failed",
+  "credentials.lost":
+    "the stored credentials of webhooks were sealed with a key that this deployment does not have: their schedules fail until the credentials are sent again",
   "database.held":
     "a transaction waited {ms} ms for this function's own computing (limit {most} ms), with its locks held",
   "events.failed": "the event bus failed on a request: {error}",
@@ -127,6 +129,7 @@ export const wording = {
   "token.use-not-noted": "the use of token {token} could not be recorded, and will be retried: {error}",
   "webhook.answered": "{host} answered {status} to job {job} after {ms} ms",
   "webhook.failed": "job {job} got no answer from {host} in {ms} ms: {error}",
+  "webhook.not-opened": "job {job} was not sent: {error}",
   "webhook.refused": "job {job} was not sent: {error}",
   "worker.beat-failed": "the lease of parcel {parcel} could not be renewed this time: {error}",
   "worker.blocked":

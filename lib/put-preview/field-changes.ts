@@ -4,8 +4,9 @@ import { Refusal } from "../refusal.ts";
 import type { ScheduleBody as WholeBody } from "../schedule/shape/schedule-body.ts";
 import { keyFault } from "../schedule/shape/schedule-key.ts";
 import { parseScheduleBody } from "../schedule/shape/schedule-shape.ts";
-import { carriesCredential, shownTarget } from "../schedule/shape/target-credentials.ts";
+import { shownTarget } from "../schedule/shape/target-credentials.ts";
 import { isKept } from "../schedule/shape/target-webhook-shape.ts";
+import { credentialsOf } from "../schedule/shape/webhook-credentials.ts";
 
 /** A field whose saved value differs from the wanted value. */
 export interface FieldChange {
@@ -56,10 +57,5 @@ export function fieldChanges(wanted: WholeBody, saved: Schedule): FieldChange[] 
 
 /** Whether a body has credentials. Only the server can compare them: they are never read back. */
 export function hasHiddenParts({ target }: WholeBody): boolean {
-  if (!("webhook" in target)) return false;
-  const { secret = [], headers } = target.webhook;
-  return (
-    secret.some((each) => !isKept(each)) ||
-    Object.entries(headers).some(([name, value]) => carriesCredential(name) && !isKept(value))
-  );
+  return "webhook" in target && credentialsOf(target.webhook).some(({ value }) => !isKept(value));
 }

@@ -1,7 +1,9 @@
 import type { AlarmClock } from "../clock.ts";
 import { jobId } from "../job/job-id.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
+import { readSealed } from "../schedule/shape/sealed-text.ts";
 import type { WebhookTarget } from "../schedule/shape/target-webhook-shape.ts";
+import { valuesOf } from "../schedule/shape/webhook-credentials.ts";
 import { retryAfterMaxMs } from "../webhook/retry-after.ts";
 import type { WebhookAnswer, WebhookRequest } from "../webhook/webhook-request.ts";
 import { eachAttempt, settleMs, timeoutMsOf } from "./attempts.ts";
@@ -16,6 +18,8 @@ export type SendWebhook = (request: WebhookRequest, signal: AbortSignal) => Prom
 
 export interface WebhookTargetDeps {
   sendWebhook: SendWebhook;
+  /** The private keys, themselves sealed, that open the sealed credentials of a webhook, by their ids. */
+  sealedKeys: (ids: readonly number[]) => Promise<Record<string, string>>;
   clock: AlarmClock;
 }
 
@@ -24,6 +28,7 @@ type WebhookJob = ClaimedJob & { target: WebhookTarget };
 /** Sends jobs to the URLs that their targets name. */
 export function webhookTarget({
   sendWebhook,
+  sealedKeys,
   clock,
 }: WebhookTargetDeps): (jobs: readonly WebhookJob[], context: DeliveryContext) => Promise<Delivery[]> {
   return (jobs, context) =>
@@ -31,9 +36,16 @@ export function webhookTarget({
       const { url, method, headers, secret = [] } = job.target.webhook;
       const body = envelope(job, clock.now());
       const timeoutMs = sendingMs(Math.min(timeoutMsOf(job.timeout), context.timeLeftMs() - settleMs));
-      const request = { id: jobId(job), url, method, headers, body, secrets: secret, timeoutMs };
+      const ids = keyIdsOf(job.target.webhook);
+      const keys = ids.length === 0 ? {} : { keys: await sealedKeys(ids) };
+      const request = { id: jobId(job), url, method, headers, body, secrets: secret, timeoutMs, ...keys };
       return deliveryOf(await sendWebhook(request, stop.signal), clock.now());
     });
+}
+
+function keyIdsOf(webhook: WebhookTarget["webhook"]): number[] {
+  const ids = valuesOf(webhook).flatMap(({ value }) => readSealed(value)?.keyId ?? []);
+  return [...new Set(ids)];
 }
 
 const answerMaxMs = 500;

@@ -12,6 +12,11 @@ export interface WebhookRequest {
   /** None, one, or two while they are rotated, as Standard Webhooks writes them (`whsec_…`). */
   secrets: string[];
   timeoutMs: number;
+  /**
+   * The private keys of the sealed values in the URL, the headers and the secrets, by their ids, in
+   * base64. They are sealed themselves.
+   */
+  keys?: Record<string, string> | undefined;
 }
 
 export type WebhookAnswer =
@@ -33,7 +38,12 @@ export const webhookRequest: z.ZodType<WebhookRequest> = z.strictObject({
   headers: z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/), z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/)),
   body: z.string(),
   secrets: z
-    .array(z.string().regex(/^(whsec_)?([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/))
+    .array(
+      z
+        .string()
+        .regex(/^sealed:[\w:-]+$|^(whsec_)?([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/),
+    )
     .max(2),
   timeoutMs: z.int().min(1).max(600_000),
+  keys: z.record(z.string().regex(/^\d{1,9}$/), z.base64()).optional(),
 });

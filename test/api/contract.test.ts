@@ -14,7 +14,7 @@ const found = { key: "walk", name: "walk", target: "queue/demo", n: "1" };
 
 beforeAll(async () => {
   api = await ownApi();
-  careful = await ownApi({ REQUIRE_IF_MATCH: "true" });
+  careful = await ownApi({ REQUIRE_IF_MATCH: "true", WEBHOOK_FUNCTION: "" });
   await api.tick();
   const createOnly = { headers: { "if-none-match": "*" }, from: careful };
   await answers("PUT", "/v1/schedules/walk", 201, { body: schedule, ...createOnly });
@@ -275,6 +275,15 @@ describe("other documented statuses", () => {
     await answers("DELETE", `/v1/tokens/${made}`, 204);
     const [last] = await api.sql<{ id: string }[]>`select id from carillon.tokens where name = 'adminer'`;
     await answers("DELETE", `/v1/tokens/${last?.id}`, 409);
+  });
+
+  test("Every documented status occurs: keys of credentials", async () => {
+    const keys = "/v1/credential-keys";
+    await answers("GET", keys, 200);
+    await answers("POST", keys, 201);
+    await answers("POST", `${keys}/seal-again`, 200);
+    for (const path of [keys, `${keys}/seal-again`])
+      expect((await careful.send("POST", path)).status).toBe(422);
   });
 
   test("Every documented status occurs: commands", async () => {

@@ -79,6 +79,11 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     readLimits: operation("readLimits"),
     listLimits: operation("listLimits"),
     readZoneData: async () => operation("readZoneData")({}),
+    credentials: {
+      list: () => operation("credentials.list")({}),
+      make: operation("credentials.make"),
+      sealAgain: operation("credentials.sealAgain"),
+    },
     zoneMoves: operation("zoneMoves"),
     readProblems: operation("readProblems"),
     readStats: () => operation("readStats")(undefined),

@@ -15,6 +15,7 @@ import { startQueues } from "../../lib/tools/local/queue/start-queues.ts";
 import { type DatabaseClock, databaseClock } from "../../lib/tools/testing/virtual-clock.ts";
 import { testDatabase } from "../support/database.ts";
 import { monday } from "../support/instants.ts";
+import { testVaultAccess } from "../support/test-vault.ts";
 import { checkExchange } from "./contract.ts";
 import { type EventParts, httpEvent, invocation } from "./http-event.ts";
 import { restEvent } from "./rest-event.ts";
@@ -102,8 +103,9 @@ export async function ownApi(
     AWS_SECRET_ACCESS_KEY: "carillon",
     CARILLON_LOG: "silent",
   };
+  const parts = settings["WEBHOOK_FUNCTION"] === undefined ? { clock, vault: testVaultAccess } : { clock };
   const databaseUrl = await wayTo(await loginAsApi(sql, database.url));
-  const { handler, close } = assemble({ ...environment, ...settings, DATABASE_URL: databaseUrl }, { clock });
+  const { handler, close } = assemble({ ...environment, ...settings, DATABASE_URL: databaseUrl }, parts);
   const ticking = assembleTick({ ...environment, DATABASE_URL: database.url });
   for (const scope of ["read", "write", "admin"] as const) await insertToken(sql, scope);
 

@@ -255,6 +255,9 @@ const cases: Record<string, RouteCase> = {
   "GET /v1/limits/{target}": refused("/v1/limits/queue/demo"),
   "PUT /v1/limits/{target}": refused(["/v1/limits/queue/demo", { body: { concurrency: 1 } }]),
   "DELETE /v1/limits/{target}": refused("/v1/limits/queue/demo"),
+  "GET /v1/credential-keys": refused("/v1/credential-keys"),
+  "POST /v1/credential-keys": refused("/v1/credential-keys"),
+  "POST /v1/credential-keys/seal-again": refused("/v1/credential-keys/seal-again"),
   "GET /v1/zone-data": shows("/v1/zone-data"),
   "GET /v1/zone-data/{version}/moves": refused("/v1/zone-data/2026a/moves"),
   "GET /v1/occurrences": shows(

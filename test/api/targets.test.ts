@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import type { Webhook } from "../../lib/schedule/shape/webhook-credentials.ts";
+import { openedWebhook } from "../sealing/opened-webhook.ts";
 import { type ApiAnswer, type OwnApi, ownApi } from "./own-api.ts";
 
 let api: OwnApi;
@@ -29,13 +31,15 @@ const problem = z.object({ errors: z.array(z.object({ path: z.string(), message:
 const faultPaths = ({ json }: ApiAnswer) => problem.parse(json).errors.map(({ path }) => path);
 const targetOf = ({ json }: ApiAnswer) => z.object({ target: z.unknown() }).parse(json).target;
 
-const stored = z.object({ webhook: z.looseObject({ secret: z.array(z.string()).optional() }) });
+const isWebhook = (target: unknown): target is { webhook: Webhook } =>
+  z.object({ webhook: z.looseObject({ secret: z.array(z.string()).optional() }) }).safeParse(target).success;
 async function storedWebhook(key: string) {
   const [row] = await api.sql<{ target: unknown }[]>`
     select v.target from carillon.schedules s
     join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
     where s.key = ${key} and s.deleted_at is null`;
-  return stored.parse(row?.target).webhook;
+  if (!isWebhook(row?.target)) throw new Error(`${key} has no webhook.`);
+  return openedWebhook(api.sql, row.target.webhook);
 }
 
 describe("the credentials of a webhook", () => {

@@ -5,6 +5,7 @@ import { PassThrough, Readable } from "node:stream";
 import { run } from "../../lib/cli/run.ts";
 import { secretFile } from "../../lib/cli/secret-file.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
+import type { Environment } from "../../lib/config/environment.ts";
 import { startHttp } from "../../lib/tools/local/lambda/start-http.ts";
 import { type OwnApi, ownApi } from "../api/own-api.ts";
 import { noPage } from "../support/no-page.ts";
@@ -46,8 +47,9 @@ export interface OwnCli {
 
 const main = path.join(import.meta.dirname, "..", "..", "lib", "cli", "main.ts");
 
-export async function ownCli(): Promise<OwnCli> {
-  const api = await ownApi();
+/** `settings` are further variables of the API's function. */
+export async function ownCli(settings: Environment = {}): Promise<OwnCli> {
+  const api = await ownApi(settings);
   const log = recordedLog();
   const http = await startHttp({
     port: 0,

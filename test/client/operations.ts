@@ -254,6 +254,12 @@ export const operations: Readonly<Record<string, Reached>> = {
   getToken: { call: (c) => c.tokens.get("1"), answer: "TokenSummary" },
   listTokens: { call: (c) => page(c.tokens.list(listed)), answer: "Page<TokenSummary>" },
   rotateToken: { call: (c) => c.tokens.rotate("1"), answer: "NewToken", body: "{ overlap?: string }" },
+  listCredentialKeys: { call: (c) => c.credentialKeys.list(), answer: "{ items: CredentialKey[] }" },
+  makeCredentialKey: { call: (c) => c.credentialKeys.make(), answer: "CredentialKey" },
+  sealCredentialsAgain: {
+    call: (c) => c.credentialKeys.sealAgain({ cursor: "c" }),
+    answer: "SealedAgain",
+  },
   deleteToken: { call: (c) => c.tokens.delete("1") },
   getAudit: {
     call: (c) =>

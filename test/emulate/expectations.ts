@@ -140,6 +140,19 @@ export const expectations: readonly Expectation[] = [
     },
   },
   {
+    type: "AWS::KMS::Key",
+    says: "KMS rotates the key each year",
+    async compare({ properties: wanted, physicalId, emulator }) {
+      const status = await callByTarget(emulator, "kms", "TrentService.GetKeyRotationStatus", {
+        KeyId: physicalId,
+      });
+      return {
+        wanted: wanted["EnableKeyRotation"],
+        found: z.object({ KeyRotationEnabled: z.boolean() }).parse(status).KeyRotationEnabled,
+      };
+    },
+  },
+  {
     type: "AWS::Lambda::EventInvokeConfig",
     says: "asynchronous invocations are not retried, and are dropped after a minute",
     async compare(subject) {

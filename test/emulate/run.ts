@@ -11,7 +11,7 @@ import { gapsOf } from "./gaps.ts";
 import { page, type Section } from "./page.ts";
 import { readBack } from "./read-back.ts";
 
-const cannotRun = `Nothing was emulated: ministack is not installed. It needs Python 3.10 or newer; install it with \`pip install ${pinned}\`, or name its program in CARILLON_EMULATOR.`;
+const cannotRun = `Nothing was emulated: ministack is not installed. It needs Python 3.10 or newer; install it with \`pip install ${pinned} cryptography\`, or name its program in CARILLON_EMULATOR.`;
 
 const written = path.join(import.meta.dirname, "..", "..", "docs", "emulator.md");
 const smokeScript = path.join(import.meta.dirname, "..", "smoke", "run.ts");

@@ -79,7 +79,9 @@ describe("functions", () => {
     const querying = [...where, ...login, "FAST_QUEUE_URL", "SLOW_QUEUE_URL"].sort();
     const sources = "CARILLON_TARGET_EVENT_SOURCES";
     const allowList = ["TARGET_ACCOUNT", "TARGET_BUSES", "TARGET_FUNCTIONS", "TARGET_QUEUES", sources];
-    expect(variablesOf("ApiFunction").sort()).toEqual([...querying, ...allowList, "API_AUTH"].sort());
+    expect(variablesOf("ApiFunction").sort()).toEqual(
+      [...querying, ...allowList, "API_AUTH", "WEBHOOK_FUNCTION"].sort(),
+    );
     const measuring = "CARILLON_METRICS_NAMESPACE";
     const ofIngest = [measuring, "INGEST_DEAD_QUEUE_URL", "INGEST_QUEUE_URL"];
     expect(variablesOf("IngestFunction").sort()).toEqual([...querying, ...allowList, ...ofIngest].sort());
@@ -100,10 +102,10 @@ describe("functions", () => {
         "RETENTION_DAYS",
       ].sort(),
     );
-    expect(variablesOf("WebhookSenderFunction")).toEqual([]);
+    expect(variablesOf("WebhookSenderFunction")).toEqual(["WEBHOOK_KEY"]);
     expect(variablesOf("PageFunction").sort()).toEqual(["PAGE_DIRECTORY", "PAGE_LOGS_LINK", "PAGE_NAME"]);
     expect(variablesOf("MigrationFunction").sort()).toEqual(
-      [...where, "DATABASE_AUTH", "DATABASE_SECRET_ARN", "MIGRATIONS_DIRECTORY"].sort(),
+      [...where, "DATABASE_AUTH", "DATABASE_SECRET_ARN", "MIGRATIONS_DIRECTORY", "WEBHOOK_FUNCTION"].sort(),
     );
   });
 });

@@ -180,17 +180,22 @@ test("only the tick and the workers publish events of jobs to the bus, as Carill
   expect(told({ lifecycleEvents: "none" })).toEqual([]);
 });
 
-test("by default schedules invoke functions named carillon-target-…, through the slow worker, which alone invokes the webhook sender", () => {
+test("by default schedules invoke functions named carillon-target-…, through the slow worker alone, and the API invokes the webhook sender only", () => {
   const invoked = holders(stack, "lambda:InvokeFunction").filter(([to]) => !to.startsWith("Migration"));
   const two =
     /^\[\{"Fn::GetAtt":\["WebhookSenderFunction\w+","Arn"\]\},\{[^{]*(\{"Ref":"AWS::\w+"\}[^{]*)+":function:carillon-target-\*"\]\]\}\]$/;
-  expect(invoked).toEqual([["SlowWorker", expect.stringMatching(two)]]);
+  const sender = /^\[\{"Fn::GetAtt":\["WebhookSenderFunction\w+","Arn"\]\}\]$/;
+  expect(invoked.toSorted()).toEqual([
+    ["Api", expect.stringMatching(sender)],
+    ["SlowWorker", expect.stringMatching(two)],
+  ]);
 });
 
-test("the function that sends webhooks may write its log, and nothing else", () => {
+test("the function that sends webhooks may write its log and use the key of their credentials, and nothing else", () => {
   const own = granted(stack).filter(({ to }) => to.startsWith("WebhookSender"));
   expect(own.map(({ statement: { Action } }) => Action)).toEqual([
     ["logs:CreateLogStream", "logs:PutLogEvents"],
+    ["kms:Decrypt", "kms:GenerateDataKeyPairWithoutPlaintext"],
   ]);
   expect(JSON.stringify(own[0]?.statement.Resource)).toContain("WebhookSenderFunctionLogs");
 });

@@ -41,8 +41,9 @@ const reasons: readonly [RegExp, string][] = [
   ],
   [
     /^lambda:InvokeFunction on WebhookSenderFunction$/,
-    "invokes the sender of webhooks, the one function that reaches the internet",
+    "invokes the sender of webhooks, the one function that reaches the internet and opens credentials",
   ],
+  [/^kms:.* on WebhookSenderKey if /, "makes and opens the keys of webhook credentials, and nothing else"],
   [
     /^lambda:\w+ on MigrationFunction/,
     "is the CDK's framework for custom resources, and invokes the migration",

@@ -10,8 +10,10 @@ import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migrat
 import { putSchedule } from "../../lib/edit/schedule-edits.ts";
 import { silentLog } from "../../lib/log/log.ts";
 import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
+import { ensureSealingKey } from "../../lib/sealing/first-key.ts";
 import { startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
 import { memoryQueue } from "../../lib/tools/testing/memory-queue.ts";
+import { testVault } from "../support/test-vault.ts";
 
 /** The parameters that every server takes; RDS alone knows those with a prefix. */
 const parameters = Object.fromEntries(
@@ -26,6 +28,7 @@ test("The database's log has the texts of slow and of failed statements, and nei
   const sql = connect({ DATABASE_URL: server.url });
   try {
     await migrate(sql, await readMigrations(migrationsDirectory), silentLog);
+    await ensureSealingKey(sql, testVault, "carillon");
     const read = () => readFileSync(path.join(dataDir, "server.log"), "utf8");
     const migrated = read().length;
     const target = {

@@ -8,6 +8,7 @@ import { localFunctions } from "../../lib/tools/local/local-functions.ts";
 import { readSettings } from "../../lib/tools/local/settings.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { type Watched, watchPreparedNames } from "../support/prepared-names.ts";
+import { testVault } from "../support/test-vault.ts";
 
 const token = "test-token";
 
@@ -25,7 +26,7 @@ async function askedOnce(env: Record<string, string>): Promise<Watched> {
   const watched = await watchPreparedNames(database.url);
   const nowhere = "http://127.0.0.1:1";
   const { databasePrepare, lifecycle } = readSettings(env);
-  const databases = await prepareGiven(watched.url, token, silentLog);
+  const databases = await prepareGiven(watched.url, { token, vault: testVault }, silentLog);
   // Tables that migrations change are queried without names, independently of the functions'
   // setting.
   expect([watched.names(), watched.prepared() > 0]).toEqual([[], true]);

@@ -12,6 +12,7 @@ import { parcel } from "./rows/parcel.ts";
 import { plan } from "./rows/plan.ts";
 import { reachRows } from "./rows/reach.ts";
 import { retentionRows } from "./rows/retention.ts";
+import { sealedRows } from "./rows/sealed.ts";
 import { shownRows } from "./rows/shown.ts";
 import { statsRows } from "./rows/stats.ts";
 import { target } from "./rows/target.ts";
@@ -36,7 +37,7 @@ export const areas: Readonly<Record<string, readonly Mutant[]>> = {
   "bad-rows": badRows,
   token: tokens,
   webhook: webhooks,
-  api: [...reachRows, ...apiRows, ...shownRows],
+  api: [...reachRows, ...apiRows, ...shownRows, ...sealedRows],
   retention: retentionRows,
   stats: statsRows,
   local: [...callerRows, ...onlySqsRows],

@@ -6,12 +6,14 @@ import { connect, type Sql } from "../../lib/db/connect.ts";
 import { migrate } from "../../lib/db/migrate/migrate.ts";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
 import { silentLog } from "../../lib/log/log.ts";
+import { ensureSealingKey } from "../../lib/sealing/first-key.ts";
 import { recordRuntime } from "../../lib/tick/housekeeping/replan-zones.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
 import { startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
 import { databaseClock } from "../../lib/tools/testing/virtual-clock.ts";
 import { templates } from "./database.ts";
 import { monday } from "./instants.ts";
+import { testVault } from "./test-vault.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -86,7 +88,10 @@ async function makeTemplates(serverUrl: string): Promise<void> {
     await sql.end();
   };
   const migrations = await readMigrations(migrationsDirectory);
-  await within(templates.migrated, "template1", (sql) => migrate(sql, migrations, silentLog));
+  await within(templates.migrated, "template1", async (sql) => {
+    await migrate(sql, migrations, silentLog);
+    await ensureSealingKey(sql, testVault, "carillon");
+  });
   await within(templates.still, templates.migrated, async (sql) => {
     await databaseClock(sql, monday);
     // The first tick of a database records the zone data. Done here, so that not every test's first

@@ -45,7 +45,7 @@ function answering(answer: WebhookAnswer | SendWebhook) {
     asked.push(request);
     return typeof answer === "function" ? answer(request, signal) : answer;
   };
-  return { asked, clock, deliver: webhookTarget({ sendWebhook, clock }) };
+  return { asked, clock, deliver: webhookTarget({ sendWebhook, sealedKeys: async () => ({}), clock }) };
 }
 
 const answered = (
@@ -232,7 +232,11 @@ describe("through Lambda's protocol, the function that sends and a real receiver
     });
     stop.defer(() => lambda.destroy());
     const sendWebhook = webhookFunction(lambda, "sender");
-    return { received, url, deliver: webhookTarget({ sendWebhook, clock: systemClock }) };
+    return {
+      received,
+      url,
+      deliver: webhookTarget({ sendWebhook, sealedKeys: async () => ({}), clock: systemClock }),
+    };
   }
 
   test("a webhook arrives signed by both secrets, as Standard Webhooks verify it", async () => {

@@ -47,6 +47,9 @@ const priced: Readonly<
   "AWS::SecretsManager::Secret": (found, prices) => [
     line("Secrets", [found.length, "secrets"], [prices.secretMonth, "USD"]),
   ],
+  "AWS::KMS::Key": (found, prices) => [
+    line("Keys of KMS", [found.length, "keys"], [prices.kmsKeyMonth, "USD"]),
+  ],
   "AWS::CloudWatch::Alarm": (found, prices) => [
     line("Alarms", [found.length, "alarms"], [prices.alarmMonth, "USD"]),
   ],

@@ -22,6 +22,7 @@ const priceTable = z.strictObject({
     endpointHour: usd,
     endpointGB: usd,
     secretMonth: usd,
+    kmsKeyMonth: usd,
     alarmMonth: usd,
     metricMonth: usd,
     dashboardMonth: usd,

@@ -88,9 +88,11 @@ import type { Besides } from "../../schedule/shape/faults-together.ts";
 import type { ScheduleBody } from "../../schedule/shape/schedule-body.ts";
 import type { Label } from "../../schedule/shared-holds.ts";
 import { findSchedule } from "../../schedule/stored/stored-schedule.ts";
+import type { VaultAccess } from "../../sealing/vault-request.ts";
 import { type BoardOperations, boardOperations } from "./board-operations.ts";
 import { type BulkOperations, bulkOperations } from "./bulk-operations.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
+import { type CredentialOperations, credentialOperations } from "./credential-operations.ts";
 import { type FailureOperations, failureOperations } from "./failure-operations.ts";
 import { type InboxOperations, inboxOperations } from "./inbox-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
@@ -185,6 +187,7 @@ export interface Operations extends BoardOperations {
     before?: string | undefined;
   }): Promise<Page<ZoneMoveRead, string> | null>;
   tokens: TokenOperations;
+  credentials: CredentialOperations;
   /** Newest first. */
   readAudit(search: EntrySearch): Promise<Page<AuditEntry, AuditPlace>>;
   inbox: InboxOperations;
@@ -200,6 +203,8 @@ export interface OperationDeps extends AcceptanceDeps {
   sql: Sql;
   queue: ParcelQueue;
   log: Log;
+  /** Keeps the keys of credentials. Null or left out: the deployment sends no webhooks. */
+  vault?: VaultAccess | null;
   /** The rate of tokens without one of their own. Default: no limit. */
   rateByDefault?: Rate | null;
 }
@@ -277,6 +282,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     readZoneData: () => readZoneData(sql),
     zoneMoves: ({ version, ...page }) => zoneMovesOf(sql, version, page),
     tokens: tokenOperations(sql, deps.rateByDefault ?? null),
+    credentials: credentialOperations(sql, deps.vault ?? null),
     readAudit: (search) => readAudit(sql, search),
     inbox: inboxOperations({ ...deps, acceptance: accept }),
     commands: commandOperations({ ...deps, acceptance: accept }),

@@ -18,6 +18,7 @@ export type ListName =
   | "group-cancels"
   | "schedule-bulk"
   | "tokens"
+  | "credentials"
   | "audit"
   | "outages"
   | "inbox-errors"

@@ -4,10 +4,12 @@ import { instantText } from "./instant-text.ts";
 
 const shownWebhook = z.strictObject({
   webhook: z.strictObject({
-    url: z.string(),
+    url: z.string().describe("Parameters with credentials read `***`."),
     method: z.enum(["POST", "PUT"]),
-    headers: z.record(z.string(), z.string()).describe("Headers whose names suggest credentials read `***`."),
+    headers: z.record(z.string(), z.string()).describe("Headers with credentials read `***`."),
     secret: z.literal("***").optional(),
+    secretHeaders: z.array(z.string()).optional(),
+    secretQuery: z.array(z.string()).optional(),
   }),
 });
 

@@ -4,6 +4,7 @@ import { doctorCommand } from "../doctor/doctor-command.ts";
 import { agendaCommands } from "./agenda-commands.ts";
 import { auditCommands } from "./audit-command.ts";
 import { calendarCommands } from "./calendar-commands.ts";
+import { credentialsCommand } from "./credentials-command.ts";
 import { devCommand } from "./dev-command.ts";
 import { editCommands } from "./edit-commands.ts";
 import { errorCommands } from "./error-commands.ts";
@@ -51,5 +52,6 @@ export const commandTable: readonly Command[] = [
   quarantineCommand,
   ...outageCommands,
   ...tokenCommands,
+  credentialsCommand,
   mcpCommand,
 ];

@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { isReservedHeader } from "../../webhook/webhook-headers.ts";
+import { isSealed, sealedMark } from "./sealed-text.ts";
 import { storableText } from "./text.ts";
 import { textRecord } from "./text-record.ts";
+import { parametersOf } from "./webhook-parameters.ts";
 
 const urlLengthMax = 2_048;
 const hostLengthMax = 253;
@@ -25,8 +27,11 @@ function urlFault(text: string): string | null {
   if (hostname.length > hostLengthMax) return `takes a host of at most ${hostLengthMax} characters`;
   if (username !== "" || password !== "")
     return "takes no user and no password: send them in the header `authorization`";
+  if (parametersOf(text).some(({ value }) => isSealed(value))) return `has a parameter that ${notSealed}`;
   return hash === "" && !text.includes("#") ? null : "takes no `#`: the part after it is never sent";
 }
+
+const notSealed = `begins with \`${sealedMark}\`, as stored credentials do: send the value itself, or \`***\` for the stored one`;
 
 const headers = textRecord(
   z
@@ -39,7 +44,8 @@ const headers = textRecord(
     .regex(
       /^([\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?)?$/,
       "takes printable ASCII characters without blanks at the ends",
-    ),
+    )
+    .refine((value) => !isSealed(value), notSealed),
 )
   .refine((given) => Object.keys(given).length <= headersMax, `takes at most ${headersMax} headers`)
   .refine(
@@ -81,21 +87,56 @@ const secret = z
   })
   .transform((list): string[] => [...list]);
 
+const secretNames = z.array(z.string().min(1).max(100)).max(headersMax).optional();
+
 export const webhookTarget = z.strictObject({
-  webhook: z.strictObject({
-    url: storableText({ max: 10_000 })
-      .superRefine((text, context) => {
-        const fault = urlFault(text);
-        if (fault !== null) context.addIssue({ code: "custom", message: fault });
-      })
-      .meta({ maxLength: urlLengthMax, pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s\\\\#]+$" }),
-    method: z.enum(["POST", "PUT"]).default("POST"),
-    headers,
-    secret: secret
-      .optional()
-      .describe("One secret to sign with, or two during a rotation, the newest first. Read back as `***`."),
-  }),
+  webhook: z
+    .strictObject({
+      url: storableText({ max: 10_000 })
+        .superRefine((text, context) => {
+          const fault = urlFault(text);
+          if (fault !== null) context.addIssue({ code: "custom", message: fault });
+        })
+        .meta({ maxLength: urlLengthMax, pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s\\\\#]+$" }),
+      method: z.enum(["POST", "PUT"]).default("POST"),
+      headers,
+      secret: secret
+        .optional()
+        .describe("One secret to sign with, or two during a rotation, the newest first. Read back as `***`."),
+      secretHeaders: secretNames.describe(
+        "Headers whose values are credentials, beside those with a name such as `authorization`. Their values read back as `***`.",
+      ),
+      secretQuery: secretNames.describe(
+        "Parameters of the URL whose values are credentials, beside those with a name such as `token`. Their values read back as `***`.",
+      ),
+    })
+    .superRefine(refuseUnknownSecretNames),
 });
+
+/** A misspelt name would leave a credential in clear. */
+function refuseUnknownSecretNames(
+  {
+    url,
+    headers: given,
+    secretHeaders = [],
+    secretQuery = [],
+  }: {
+    url: string;
+    headers: Readonly<Record<string, string>>;
+    secretHeaders?: readonly string[] | undefined;
+    secretQuery?: readonly string[] | undefined;
+  },
+  context: z.RefinementCtx,
+): void {
+  const names = new Set(Object.keys(given).map((name) => name.toLowerCase()));
+  const parameters = new Set(parametersOf(url).map(({ name }) => name));
+  const refuse = (path: (string | number)[], message: string) =>
+    context.addIssue({ code: "custom", path, message });
+  for (const [index, name] of secretHeaders.entries())
+    if (!names.has(name.toLowerCase())) refuse(["secretHeaders", index], "is not the name of a header here");
+  for (const [index, name] of secretQuery.entries())
+    if (!parameters.has(name)) refuse(["secretQuery", index], "is not a parameter of the URL");
+}
 
 export type WebhookTarget = z.output<typeof webhookTarget>;
 

@@ -7,7 +7,7 @@ import { painter, printable } from "../../cli/output/style.ts";
 import { type Clock, systemClock } from "../../clock.ts";
 import { surviveStrayExceptions, surviveStrayRejections } from "../../config/strays.ts";
 import { briefLog, jsonLog, type Log, textLog } from "../../log/log.ts";
-import { type DataDir, keepText, keptToken, openDataDir } from "../local/data-dir.ts";
+import { type DataDir, keepText, keptSecret, openDataDir } from "../local/data-dir.ts";
 import { PortTaken } from "../local/http-server.ts";
 import { exitCodes, runUntil } from "../local/run-until.ts";
 import type { LocalSettings } from "../local/settings.ts";
@@ -88,7 +88,7 @@ async function preparedSettings(
   try {
     const { ports, why, isKept } = await choosePorts({ ...wanted, kept: dataDir.portsFile }, clock);
     if (isKept) keepText(dataDir.portsFile, textOfPorts(ports));
-    return { local: { ...local, ports, token: local.token ?? keptToken(dataDir.tokenFile) }, why };
+    return { local: { ...local, ports, token: local.token ?? keptSecret(dataDir.tokenFile) }, why };
   } catch (error) {
     dataDir.release();
     throw error;

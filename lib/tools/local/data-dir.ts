@@ -9,6 +9,8 @@ export interface DataDir {
   events: string;
   /** The file with the generated token, which is used when none is configured. */
   tokenFile: string;
+  /** The file with the secret that protects the keys of webhook credentials, as KMS does in AWS. */
+  vaultFile: string;
   /** The file with the address of the API, for the CLI. */
   urlFile: string;
   /** The file with the ports that `carillon dev` took the last time. */
@@ -49,6 +51,7 @@ export function openDataDir(directory: string, setBy = "CARILLON_DATA_DIR"): Dat
     sqs: path.join(directory, "sqs"),
     events: path.join(directory, "events"),
     tokenFile: path.join(directory, "token"),
+    vaultFile: path.join(directory, "webhook-key"),
     urlFile: path.join(directory, "url"),
     portsFile: path.join(directory, "ports"),
     release: lock(directory, setBy),
@@ -106,8 +109,8 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && "errcode" in error && error.errcode === sqliteBusy;
 }
 
-/** The token of this data directory, generated at the first start. */
-export function keptToken(file: string): string {
+/** The random text in this file of the data directory, made at the first start. */
+export function keptSecret(file: string): string {
   if (existsSync(file)) return readFileSync(file, "utf8").trim();
   const token = randomBytes(32).toString("base64url");
   keepText(file, token);

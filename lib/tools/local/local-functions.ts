@@ -19,7 +19,8 @@ import {
   visibilityInTimeouts,
 } from "../../config/function-limits.ts";
 import type { Log } from "../../log/log.ts";
-import type { WebhookAnswer, WebhookRequest } from "../../webhook/webhook-request.ts";
+import type { KeyVault } from "../../sealing/key-vault.ts";
+import type { WebhookEvent } from "../../sealing/vault-request.ts";
 import type { RunningHandlers } from "./handlers/running-handlers.ts";
 import type { ScheduledEvent } from "./lambda/each-minute.ts";
 import { type LocalFunction, localFunction } from "./lambda/local-function.ts";
@@ -133,7 +134,12 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
       {
         name: "api",
         assemble: assembleApi,
-        env: { ...as("api"), ...webhookAllow, API_CORS_ORIGINS: parts.corsOrigins },
+        env: {
+          ...as("api"),
+          ...webhookAllow,
+          API_CORS_ORIGINS: parts.corsOrigins,
+          WEBHOOK_FUNCTION: webhookFunctionName,
+        },
         timeoutMs: seconds(limits.api),
         concurrency: concurrency.api,
       },
@@ -232,12 +238,14 @@ export function localPage({
 
 /** The function that sends webhooks: it has no database, no queue and no rights. */
 export function localWebhook(
-  parts: Pick<FunctionsParts, "webhookAllow" | "webhookAdvice" | "functionLog" | "clock" | "log">,
-): LocalFunction<WebhookRequest, WebhookAnswer> {
+  parts: Pick<FunctionsParts, "webhookAllow" | "webhookAdvice" | "functionLog" | "clock" | "log"> & {
+    vault: KeyVault;
+  },
+): LocalFunction<WebhookEvent, unknown> {
   return localFunction(
     {
       name: "webhook",
-      assemble: assembleWebhook,
+      assemble: (env) => assembleWebhook(env, parts),
       env: { ...webhookReach(parts), CARILLON_LOG: parts.functionLog },
       timeoutMs: seconds(limits.webhook),
       concurrency: 100,

@@ -3,9 +3,10 @@ import type { Clock } from "../../clock.ts";
 import { requestLimits } from "../../config/aws.ts";
 import { workerBatchSize } from "../../config/function-limits.ts";
 import type { Log } from "../../log/log.ts";
-import { webhookRequest } from "../../webhook/webhook-request.ts";
+import { type KeyVault, secretVault } from "../../sealing/key-vault.ts";
+import { webhookEvent } from "../../sealing/vault-request.ts";
 import { Closers } from "./closers.ts";
-import { type DataDir, keepText, keptToken, openDataDir } from "./data-dir.ts";
+import { type DataDir, keepText, keptSecret, openDataDir } from "./data-dir.ts";
 import type { QueueMessage } from "./events/bus.ts";
 import { startEvents } from "./events/start-events.ts";
 import { RunningHandlers } from "./handlers/running-handlers.ts";
@@ -17,7 +18,7 @@ import { pollSeconds, startQueueSource } from "./lambda/queue-source.ts";
 import { startHttp } from "./lambda/start-http.ts";
 import { startLambda } from "./lambda/start-lambda.ts";
 import { functionsKeyId, localRegion } from "./local-account.ts";
-import { type DatabaseUrls, prepareEmbedded, prepareGiven } from "./local-database.ts";
+import { type DatabaseUrls, type FirstSecrets, prepareEmbedded, prepareGiven } from "./local-database.ts";
 import {
   ingestQueue,
   jobQueues,
@@ -68,9 +69,15 @@ export async function startStack({ settings, clock, log, ...given }: StackParts)
     const dataDir = given.dataDir ?? openDataDir(settings.dataDir);
     started.defer(() => dataDir.release());
     const { hosts } = settings;
-    const token = settings.token ?? keptToken(dataDir.tokenFile);
+    const token = settings.token ?? keptSecret(dataDir.tokenFile);
     if (settings.token === undefined) log.info("local.token", { file: dataDir.tokenFile });
-    const database = await startDatabase({ settings, clock, log }, dataDir.postgres, token, started);
+    const vault = secretVault(keptSecret(dataDir.vaultFile));
+    const database = await startDatabase(
+      { settings, clock, log },
+      dataDir.postgres,
+      { token, vault },
+      started,
+    );
 
     const queues = await queuesBeside({
       dataDir: dataDir.sqs,
@@ -92,7 +99,7 @@ export async function startStack({ settings, clock, log, ...given }: StackParts)
     });
     started.defer(() => events.stop());
 
-    const lambda = await startOwnLambda({ settings, clock, log }, started);
+    const lambda = await startOwnLambda({ settings, clock, log }, vault, started);
 
     const running = new RunningHandlers();
     started.defer(watchBlocked(running));
@@ -138,11 +145,11 @@ const othersConnectionsMax = 20;
 async function startDatabase(
   { settings, clock, log }: StackParts,
   dataDir: string,
-  token: string,
+  secrets: FirstSecrets,
   started: Closers,
 ): Promise<{ urls: DatabaseUrls; broken: Promise<string> }> {
   if (settings.databaseUrl !== undefined) {
-    return { urls: await prepareGiven(settings.databaseUrl, token, log), broken: new Promise(() => {}) };
+    return { urls: await prepareGiven(settings.databaseUrl, secrets, log), broken: new Promise(() => {}) };
   }
   const connections = localConnectionsMax + othersConnectionsMax;
   const server = await startPostgres({
@@ -161,7 +168,7 @@ async function startDatabase(
       if (!stopping) resolve(`Postgres ended unexpectedly; its log is in ${dataDir}.`);
     });
   });
-  return { urls: await prepareEmbedded(server.socketUrl, token, log), broken };
+  return { urls: await prepareEmbedded(server.socketUrl, secrets, log), broken };
 }
 
 /**
@@ -169,11 +176,12 @@ async function startDatabase(
  */
 async function startOwnLambda(
   { settings, clock, log }: StackParts,
+  vault: KeyVault,
   started: Closers,
 ): Promise<LoopbackServer> {
-  const webhook = localWebhook({ ...settings, clock, log });
+  const webhook = localWebhook({ ...settings, vault, clock, log });
   started.defer(() => webhook.close(0));
-  const invoke = (event: unknown) => webhook.invoke(webhookRequest.parse(event));
+  const invoke = (event: unknown) => webhook.invoke(webhookEvent.parse(event));
   const functions = new Map([[webhookFunctionName, invoke]]);
   const lambda = await startLambda({ port: 0, functions, elsewhere: settings.lambdaUrl, log });
   started.defer(() => lambda.close(0));

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "ec066fff59927dc91cf4c60caa6d15f7705a4fb2876f26a5e08af4bd4807d52d",
+  migrationsDigest: "a86da4d160487081f33d60ecfacf5db504207977ec8cb07f76883f7a432e43b2",
 } as const;

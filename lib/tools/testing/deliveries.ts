@@ -1,6 +1,7 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { LambdaClient } from "@aws-sdk/client-lambda";
 import type { Clock } from "../../clock.ts";
+import { type OpenedKeys, openCredentials } from "../../sealing/open-credentials.ts";
 import type { SendWebhook } from "../../target/webhook-target.ts";
 import { webhookHeaders } from "../../webhook/webhook-headers.ts";
 import type { WebhookAnswer, WebhookRequest } from "../../webhook/webhook-request.ts";
@@ -24,6 +25,8 @@ export interface CapturedParts {
   takeTime: TakeTime;
   /** Sends a webhook for real; undefined where its address is not one that this is allowed for. */
   send: ((request: WebhookRequest) => Promise<WebhookAnswer> | undefined) | undefined;
+  /** Opens the credentials of webhooks. */
+  opened: OpenedKeys;
 }
 
 const account = { region: "us-east-1", credentials: { accessKeyId: "test", secretAccessKey: "test" } };
@@ -32,7 +35,7 @@ const account = { region: "us-east-1", credentials: { accessKeyId: "test", secre
  * Replaces the network behind the targets: the clients are the real ones, and are answered before
  * they would use it. Everything that they would have sent is kept.
  */
-export function captured({ clock, queue, takeTime, send }: CapturedParts): Captured {
+export function captured({ clock, queue, takeTime, send, opened }: CapturedParts): Captured {
   const deliveries: Delivery[] = [];
   const notices: Notice[] = [];
   const keep = (to: Delivery["to"], target: string, body: string, more: Partial<Delivery> = {}): Envelope => {
@@ -76,7 +79,8 @@ export function captured({ clock, queue, takeTime, send }: CapturedParts): Captu
     { step: "initialize" },
   );
 
-  const sendWebhook: SendWebhook = async (request) => {
+  const sendWebhook: SendWebhook = async (sealed) => {
+    const request = await openCredentials(opened, sealed);
     const headers = webhookHeaders(request, {
       host: new URL(request.url).host,
       now: clock.now(),

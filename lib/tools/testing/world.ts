@@ -6,6 +6,9 @@ import { targetWindow } from "../../config/function-limits.ts";
 import type { Sql } from "../../db/connect.ts";
 import type { JobHandler } from "../../job/define-job.ts";
 import type { Log } from "../../log/log.ts";
+import { ensureSealingKey } from "../../sealing/first-key.ts";
+import { secretVault } from "../../sealing/key-vault.ts";
+import { OpenedKeys } from "../../sealing/open-credentials.ts";
 import type { Deliver } from "../../target/delivery.ts";
 import type { TickDeps, TickSettings } from "../../tick/run.ts";
 import { tickDefaults } from "../../tick/tick.ts";
@@ -79,6 +82,8 @@ export async function makeWorld(parts: WorldParts): Promise<World> {
   const sql = countedSql(parts.databaseUrl, activity, connections);
   const clock = await databaseClock(sql, parts.start);
   await ensureAdminToken(sql, token);
+  const vault = secretVault(token);
+  await ensureSealingKey(sql, vault, "carillon");
   const queue = memoryQueue(clock, log);
   // Jobs that are made a day ahead get their messages at once: see advance.ts.
   queue.delayMaxMs = 2 * 86_400_000;
@@ -88,7 +93,7 @@ export async function makeWorld(parts: WorldParts): Promise<World> {
     if (ms > 0) await forWorkers.sleep(ms);
   };
   const send = webhookAllow === undefined ? undefined : allowedWebhooks(reachFrom(env), activity, log);
-  const targets = captured({ clock, queue, takeTime, send });
+  const targets = captured({ clock, queue, takeTime, send, opened: new OpenedKeys(vault) });
   const own = {
     handlers: parts.handlers.map((each) => counted(each, activity, takeTime)),
     handlersFault: undefined,

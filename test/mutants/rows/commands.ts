@@ -302,7 +302,7 @@ export const commandRows: readonly Mutant[] = [
   {
     name: "a patch of a webhook's secret does not check the stored URL, and a new URL is checked",
     file: "lib/command/allowed-targets.ts",
-    text: "? target.webhook.url === before.webhook.url",
+    text: "? shownUrl(target) === shownUrl(before)",
     replacement: "? true",
     tests: ["test/command/allowed-targets.test.ts"],
   },

@@ -7,9 +7,10 @@ import { connect, type Sql } from "../../../lib/db/connect.ts";
 import { migrate } from "../../../lib/db/migrate/migrate.ts";
 import { migrationsDirectory, readMigrations } from "../../../lib/db/migrate/migration.ts";
 import { textLog } from "../../../lib/log/log.ts";
-import { keptToken, openDataDir } from "../../../lib/tools/local/data-dir.ts";
+import { secretVault } from "../../../lib/sealing/key-vault.ts";
+import { keptSecret, openDataDir } from "../../../lib/tools/local/data-dir.ts";
 import { localRegion } from "../../../lib/tools/local/local-account.ts";
-import { prepareEmbedded } from "../../../lib/tools/local/local-database.ts";
+import { type FirstSecrets, prepareEmbedded } from "../../../lib/tools/local/local-database.ts";
 import { startPostgres } from "../../../lib/tools/local/postgres/start-postgres.ts";
 import { readSettings } from "../../../lib/tools/local/settings.ts";
 import { startStack } from "../../../lib/tools/local/stack.ts";
@@ -56,9 +57,10 @@ async function run(): Promise<void> {
   if (existsSync(path.join(settings.dataDir, "postgres")))
     throw new Error(`${settings.dataDir} is in use already: the mess needs a CARILLON_DATA_DIR of its own.`);
   const dataDir = openDataDir(settings.dataDir);
-  const token = settings.token ?? keptToken(dataDir.tokenFile);
+  const token = settings.token ?? keptSecret(dataDir.tokenFile);
+  const vault = secretVault(keptSecret(dataDir.vaultFile));
   dataDir.release();
-  const { sql, clock, url } = await startDatabase(dataDir.postgres, token);
+  const { sql, clock, url } = await startDatabase(dataDir.postgres, { token, vault });
   const stack = await startStack({ settings: { ...settings, databaseUrl: url, token }, clock, log });
   started.defer(() => stack.stop());
   const { api, sqs, events } = stack.urls;
@@ -75,11 +77,11 @@ async function run(): Promise<void> {
 
 async function startDatabase(
   dataDir: string,
-  token: string,
+  secrets: FirstSecrets,
 ): Promise<{ sql: Sql; clock: DatabaseClock; url: string }> {
   const server = await startPostgres({ dataDir, settings: { max_connections: "140" } });
   started.defer(() => server.stop());
-  await prepareEmbedded(server.socketUrl, token, log);
+  await prepareEmbedded(server.socketUrl, secrets, log);
   const own = new URL(server.socketUrl);
   own.pathname = "/carillon";
   const sql = connect({ DATABASE_URL: own.href }, { max: 2 });
