@@ -22,6 +22,7 @@ import { Tick } from "./functions/tick.ts";
 import { traceAll } from "./functions/tracing.ts";
 import { WebhookSender } from "./functions/webhook-sender.ts";
 import { fastWorkerOf, slowWorkerOf } from "./functions/workers.ts";
+import { ownKeys } from "./keys/own-keys.ts";
 import { Network, type NetworkProps } from "./network/network.ts";
 import type { CarillonParts, CarillonResources } from "./parts.ts";
 import { IngestQueue } from "./queues/ingest-queue.ts";
@@ -87,6 +88,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
     super(scope, id);
     const settings = atCaller(Carillon, () => settingsOf(given, vpc));
     limitRoles(this, settings.permissionsBoundary);
+    const keys = ownKeys(this, settings);
     const code = atCaller(Carillon, () => new FunctionCode(handlersEntry));
     const logRetention = settings.logRetentionDays;
     const alarms = new Alarms(this, "Alarms", {
@@ -113,16 +115,24 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
     this.network = network;
     const database = atCaller(
       Carillon,
-      () => new Database(this, "Database", { network, settings, maxConnections: maxConnections(settings) }),
+      () =>
+        new Database(this, "Database", { network, settings, keys, maxConnections: maxConnections(settings) }),
     );
     const webhooks = new WebhookSender(this, "WebhookSender", {
       denyNetworks: settings.webhookDenyNetworks,
       logRetention,
       code,
     });
-    const migration = new Migration(this, "Migration", { network, database, webhooks, logRetention, code });
+    const migration = new Migration(this, "Migration", {
+      network,
+      database,
+      webhooks,
+      keys,
+      logRetention,
+      code,
+    });
 
-    const { fast, slow } = jobQueues(this, alarms);
+    const { fast, slow } = jobQueues(this, { alarms, key: keys.queues });
     const shared = { network, database, queues: [fast, slow], targets, webhooks, logRetention, code };
 
     const page = hasPage(settings) ? new Page(this, "Page", { settings, code, logRetention }) : undefined;
@@ -130,6 +140,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
     const ingest = new IngestQueue(this, "Ingest", {
       ...shared,
       alarms,
+      key: keys.queues,
       prefix: settings.ingestPrefix,
       watchRuleArns: settings.watchRuleArns,
       senders: settings.commandSenders,
@@ -157,7 +168,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
     for (const telling of [tick, fastWorker, slowWorker]) lifecycle.admit(telling.fn);
     for (const measuring of [ingest, tick, fastWorker, slowWorker]) metrics.tell(measuring.fn);
     const working = { api, ingest, tick, fast, slow, fastWorker, slowWorker };
-    watchOver(this, { settings, alarms, metrics, database, ...working });
+    watchOver(this, { settings, alarms, metrics, database, queueKey: keys.queues, ...working });
     if (archive !== undefined) {
       const archiving = new Archive(this, "Archive", {
         ...settings,

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { apiSettings } from "./settings/api.ts";
 import { databaseSettings } from "./settings/database.ts";
 import type { GivenSettings } from "./settings/given.ts";
+import { keysSettings } from "./settings/keys.ts";
 import { networkSettings } from "./settings/network.ts";
 import { operationsSettings } from "./settings/operations.ts";
 import { retentionSettings } from "./settings/retention.ts";
@@ -18,6 +19,7 @@ export const settingsShape = z
   .strictObject({
     ...databaseSettings,
     ...networkSettings,
+    ...keysSettings,
     ...workSettings,
     ...retentionSettings,
     ...apiSettings,

@@ -7,14 +7,16 @@ import {
   ProxyTarget,
 } from "aws-cdk-lib/aws-rds";
 import type { Construct } from "constructs";
+import type { OwnKeys } from "../keys/own-keys.ts";
 import type { Place } from "../network/network.ts";
 import type { ProxiedServer } from "./database-proxy.ts";
 import { admitByIam, type DatabaseServer } from "./database-server.ts";
-import { acknowledgeUnprotected, managedSecretOf, ownPort } from "./own-server.ts";
+import { acknowledgeUnprotected, encryptedStorage, managedSecretOf, ownPort } from "./own-server.ts";
 import { ownDatabaseName, parameterGroup } from "./server-parameters.ts";
 
 export interface AuroraClusterProps {
   readonly place: Place;
+  readonly keys: OwnKeys;
   /**
    * The cluster's smallest number of capacity units; each has about 2 GiB of memory, with processor
    * and network to match.
@@ -54,7 +56,7 @@ export function auroraCluster(scope: Construct, props: AuroraClusterProps): Data
     vpc: place.vpc,
     vpcSubnets: place.subnets,
     securityGroups: [securityGroup],
-    storageEncrypted: true,
+    ...encryptedStorage(props.keys),
 
     iamAuthentication: true,
     manageMasterUserPassword: true,
@@ -73,7 +75,7 @@ export function auroraCluster(scope: Construct, props: AuroraClusterProps): Data
     host: cluster.clusterEndpoint.hostname,
     port: String(ownPort),
     name: ownDatabaseName,
-    masterSecret: managedSecretOf(cluster),
+    masterSecret: managedSecretOf(cluster, props.keys),
     way: { to: securityGroup, port: ownPort },
     admit: (fn, user) => admitByIam(cluster, fn, user),
     metrics: { kind: "serverless", of: (name, options) => cluster.metric(name, options) },

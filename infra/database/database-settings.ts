@@ -14,6 +14,7 @@ const belonging: Readonly<Partial<Record<keyof Settings, readonly Kind[]>>> = {
   databaseCapacityMin: ["aurora"],
   databaseCapacityMax: ["aurora"],
   databaseProxy: ["rds", "aurora"],
+  databaseKeyArn: ["rds", "aurora"],
   databaseHost: ["existing", "external"],
   databasePort: ["existing", "external"],
   databaseName: ["existing", "external"],

@@ -3,6 +3,8 @@ import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
 import { CfnSecurityGroupEgress, Port } from "aws-cdk-lib/aws-ec2";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
+import { admitReader } from "../keys/admit-reader.ts";
+import type { OwnKeys } from "../keys/own-keys.ts";
 import type { Network, Place } from "../network/network.ts";
 import type { Settings } from "../settings.ts";
 import { auroraCluster } from "./aurora-cluster.ts";
@@ -16,6 +18,7 @@ import { rdsInstance } from "./rds-instance.ts";
 export interface DatabaseProps {
   readonly network: Network;
   readonly settings: Settings;
+  readonly keys: OwnKeys;
   /** How many connections the database accepts at once. */
   readonly maxConnections: number;
 }
@@ -81,13 +84,13 @@ export class Database extends Construct {
     const { masterSecret, roleSecrets } = this.server;
     this.tellWhere(fn, this.server);
     fn.addEnvironment("DATABASE_SECRET_ARN", masterSecret.secretArn);
-    masterSecret.grantRead(fn);
+    admitReader(masterSecret, fn);
     fn.addEnvironment("DATABASE_AUTH", roleSecrets === undefined ? "iam" : "secret");
     if (this.pinned !== undefined) fn.addEnvironment("DATABASE_PROXY", "true");
     if (roleSecrets === undefined) return;
     const arns = Object.entries(roleSecrets).map(([role, secret]) => [role, secret.secretArn]);
     fn.addEnvironment("DATABASE_ROLE_SECRET_ARNS", Stack.of(this).toJsonString(Object.fromEntries(arns)));
-    for (const secret of Object.values(roleSecrets)) secret.grantRead(fn);
+    for (const secret of Object.values(roleSecrets)) admitReader(secret, fn);
   }
 
   private tellWhere(fn: LambdaFunction, { host, port }: Entrance): void {
@@ -107,13 +110,13 @@ interface Made {
   readonly proxy?: FunctionsProxy;
 }
 
-function makeServer(scope: Construct, { network, settings, maxConnections }: DatabaseProps): Made {
-  if (settings.database === "existing") return { server: existingDatabase(scope, settings) };
-  if (settings.database === "external") return { server: externalDatabase(scope, settings) };
+function makeServer(scope: Construct, { network, settings, keys, maxConnections }: DatabaseProps): Made {
+  if (settings.database === "existing") return { server: existingDatabase(scope, settings, keys) };
+  if (settings.database === "external") return { server: externalDatabase(scope, settings, keys) };
   const { place } = network;
   if (place === undefined) throw new Error("A database that is made here needs a VPC.");
   const make = { rds: rdsInstance, aurora: auroraCluster }[settings.database];
-  const server = make(scope, { ...settings, place, maxConnections });
+  const server = make(scope, { ...settings, place, keys, maxConnections });
   if (!settings.databaseProxy) return { server };
   const { target, database } = server;
   const logRetention = settings.logRetentionDays;

@@ -1,11 +1,12 @@
 import { SecurityGroup } from "aws-cdk-lib/aws-ec2";
 import { DatabaseInstance } from "aws-cdk-lib/aws-rds";
-import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Construct } from "constructs";
 import { z } from "zod";
+import type { OwnKeys } from "../keys/own-keys.ts";
 import type { Settings } from "../settings.ts";
 import { admitByIam, type DatabaseServer } from "./database-server.ts";
 import { described } from "./database-settings.ts";
+import { givenSecret } from "./given-secret.ts";
 
 const description = z.object({
   databaseHost: z.string(),
@@ -17,7 +18,7 @@ const description = z.object({
 });
 
 /** An existing RDS instance. The template does not manage the instance. */
-export function existingDatabase(scope: Construct, settings: Settings): DatabaseServer {
+export function existingDatabase(scope: Construct, settings: Settings, { secrets }: OwnKeys): DatabaseServer {
   const known = described(settings, description);
   const securityGroup = SecurityGroup.fromSecurityGroupId(
     scope,
@@ -35,7 +36,7 @@ export function existingDatabase(scope: Construct, settings: Settings): Database
     host: known.databaseHost,
     port: String(settings.databasePort),
     name: settings.databaseName,
-    masterSecret: Secret.fromSecretCompleteArn(scope, "MasterSecret", known.databaseSecretArn),
+    masterSecret: givenSecret(scope, known.databaseSecretArn, secrets),
     way: { to: securityGroup, port: settings.databasePort },
     admit: (fn, user) => admitByIam(instance, fn, user),
     metrics: { kind: "instance", of: (name, options) => instance.metric(name, options) },

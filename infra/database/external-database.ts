@@ -1,12 +1,16 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import type { IKey } from "aws-cdk-lib/aws-kms";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Construct } from "constructs";
 import { z } from "zod";
+import { admitReader } from "../keys/admit-reader.ts";
+import type { OwnKeys } from "../keys/own-keys.ts";
 import type { Settings } from "../settings.ts";
 import { acknowledge } from "../watch/acknowledge.ts";
 import type { DatabaseServer, DatabaseUser } from "./database-server.ts";
 import { described } from "./database-settings.ts";
+import { givenSecret } from "./given-secret.ts";
 
 const description = z.object({
   databaseHost: z.string(),
@@ -21,13 +25,14 @@ const CERTIFICATE_CHARACTERS_MAX = 2_200;
  * A Postgres that AWS does not run and that knows no IAM. Each function's user has a password in a
  * secret of its own, made here; only this function and the migration can read it.
  */
-export function externalDatabase(scope: Construct, settings: Settings): DatabaseServer {
+export function externalDatabase(scope: Construct, settings: Settings, { secrets }: OwnKeys): DatabaseServer {
   const known = described(settings, description);
   if (settings.functionsInVpc && settings.databaseNetworks.length === 0)
     throw new Error(
       "databaseNetworks: give the networks of the external database, such as 10.20.0.0/16; functions in a VPC can connect to no others",
     );
-  const secret = (role: DatabaseUser) => roleSecret(scope, role, settings.databasePasswords);
+  const secret = (role: DatabaseUser) =>
+    roleSecret(scope, role, { passwords: settings.databasePasswords, key: secrets });
   const roleSecrets: Record<DatabaseUser, Secret> = {
     carillon_tick: secret("carillon_tick"),
     carillon_worker: secret("carillon_worker"),
@@ -40,14 +45,14 @@ export function externalDatabase(scope: Construct, settings: Settings): Database
     host: known.databaseHost,
     port: String(settings.databasePort),
     name: settings.databaseName,
-    masterSecret: Secret.fromSecretCompleteArn(scope, "MasterSecret", known.databaseSecretArn),
+    masterSecret: givenSecret(scope, known.databaseSecretArn, secrets),
     way: { to: settings.databaseNetworks, port: settings.databasePort },
     roleSecrets,
     admit: (fn, user) => {
       fn.addEnvironment("DATABASE_USER", user);
       fn.addEnvironment("DATABASE_AUTH", "secret");
       fn.addEnvironment("DATABASE_SECRET_ARN", roleSecrets[user].secretArn);
-      roleSecrets[user].grantRead(fn);
+      admitReader(roleSecrets[user], fn);
     },
     trust: trusted(settings),
   };
@@ -57,7 +62,11 @@ export function externalDatabase(scope: Construct, settings: Settings): Database
  * A higher number changes the secret's template, so that Secrets Manager generates another
  * password.
  */
-function roleSecret(scope: Construct, role: DatabaseUser, passwords: number): Secret {
+function roleSecret(
+  scope: Construct,
+  role: DatabaseUser,
+  { passwords, key }: { passwords: number; key: IKey | undefined },
+): Secret {
   const secret = new Secret(scope, `Login-${role}`, {
     description: `Carillon: the password of ${role} on its database`,
     generateSecretString: {
@@ -66,6 +75,7 @@ function roleSecret(scope: Construct, role: DatabaseUser, passwords: number): Se
       passwordLength: 40,
       excludePunctuation: true,
     },
+    ...(key && { encryptionKey: key }),
   });
   acknowledge(
     secret,

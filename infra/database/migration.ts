@@ -10,6 +10,8 @@ import { migrationTime } from "../../lib/config/migration-time.ts";
 import { CarillonFunction } from "../functions/carillon-function.ts";
 import type { FunctionCode } from "../functions/function-code.ts";
 import type { WebhookSender } from "../functions/webhook-sender.ts";
+import { admitReader } from "../keys/admit-reader.ts";
+import type { OwnKeys } from "../keys/own-keys.ts";
 import type { Network } from "../network/network.ts";
 import { packageRoot } from "../package-root.ts";
 import { acknowledge, acknowledgeWildcards } from "../watch/acknowledge.ts";
@@ -19,6 +21,7 @@ export interface MigrationProps {
   readonly network: Network;
   readonly database: Database;
   readonly webhooks: WebhookSender;
+  readonly keys: OwnKeys;
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
 }
@@ -44,6 +47,7 @@ export class Migration extends Construct {
     this.adminToken = new Secret(this, "AdminToken", {
       description: "Carillon: the first admin token of the API",
       generateSecretString: { passwordLength: 48, excludePunctuation: true },
+      ...(props.keys.secrets && { encryptionKey: props.keys.secrets }),
     });
     acknowledge(
       this.adminToken,
@@ -67,7 +71,7 @@ export class Migration extends Construct {
     });
     fn.addEnvironment("MIGRATIONS_DIRECTORY", "/var/task/migrations");
     props.database.admitOwner(fn);
-    this.adminToken.grantRead(fn);
+    admitReader(this.adminToken, fn);
     // The first key for credentials of webhooks is made here, before any function that seals.
     props.webhooks.admitSender(fn);
 

@@ -1,14 +1,35 @@
-import type { ISecret } from "aws-cdk-lib/aws-secretsmanager";
+import { CfnResource } from "aws-cdk-lib";
+import { type ISecret, Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { IConstruct } from "constructs";
+import type { OwnKeys } from "../keys/own-keys.ts";
 import { acknowledge } from "../watch/acknowledge.ts";
 
 /** The port of a server that is made here, of either kind. */
 export const ownPort = 5432;
 
-/** The secret of the master user, which RDS makes and rotates. */
-export function managedSecretOf({ secret }: { readonly secret?: ISecret }): ISecret {
+/** The encryption of a server's storage, with a key of the deployment's own account or that of RDS. */
+export function encryptedStorage({ database }: OwnKeys) {
+  return { storageEncrypted: true, ...(database && { storageEncryptionKey: database }) };
+}
+
+/** A server with the secret of its master user. */
+interface Server extends IConstruct {
+  readonly secret?: ISecret;
+}
+
+/** The secret of the master user, which RDS makes and rotates. Its readers may use its key, too. */
+export function managedSecretOf(server: Server, { secrets }: OwnKeys): ISecret {
+  const { secret } = server;
   if (secret === undefined) throw new Error("The database has no managed secret for its master user.");
-  return secret;
+  if (secrets === undefined) return secret;
+  const resource = server.node.defaultChild;
+  if (!CfnResource.isCfnResource(resource)) throw new Error("The database has no resource of its own.");
+  // The CDK takes this key only where a server is made of a snapshot.
+  resource.addPropertyOverride("MasterUserSecret.KmsKeyId", secrets.keyArn);
+  return Secret.fromSecretAttributes(server, "OwnersSecret", {
+    secretCompleteArn: secret.secretArn,
+    encryptionKey: secrets,
+  });
 }
 
 /** The reason for allowing the deletion of a server, where the settings allow it. */

@@ -8,15 +8,17 @@ import {
   StorageType,
 } from "aws-cdk-lib/aws-rds";
 import type { Construct } from "constructs";
+import type { OwnKeys } from "../keys/own-keys.ts";
 import type { Place } from "../network/network.ts";
 import { acknowledge } from "../watch/acknowledge.ts";
 import type { ProxiedServer } from "./database-proxy.ts";
 import { admitByIam, type DatabaseServer } from "./database-server.ts";
-import { acknowledgeUnprotected, managedSecretOf, ownPort } from "./own-server.ts";
+import { acknowledgeUnprotected, encryptedStorage, managedSecretOf, ownPort } from "./own-server.ts";
 import { ownDatabaseName, parameterGroup } from "./server-parameters.ts";
 
 export interface RdsInstanceProps {
   readonly place: Place;
+  readonly keys: OwnKeys;
   /** Its class, without its "db." prefix. */
   readonly databaseClass: string;
   /** How many connections the database accepts at once. */
@@ -51,7 +53,7 @@ export function rdsInstance(scope: Construct, props: RdsInstanceProps): Database
     storageType: StorageType.GP3,
     allocatedStorage: props.databaseStorageGiB,
     maxAllocatedStorage: props.databaseStorageGiB * STORAGE_GROWTH,
-    storageEncrypted: true,
+    ...encryptedStorage(props.keys),
 
     iamAuthentication: true,
     manageMasterUserPassword: true,
@@ -71,7 +73,7 @@ export function rdsInstance(scope: Construct, props: RdsInstanceProps): Database
     host: instance.dbInstanceEndpointAddress,
     port: instance.dbInstanceEndpointPort,
     name: ownDatabaseName,
-    masterSecret: managedSecretOf(instance),
+    masterSecret: managedSecretOf(instance, props.keys),
     way: { to: securityGroup, port: ownPort },
     admit: (fn, user) => admitByIam(instance, fn, user),
     metrics: { kind: "instance", of: (name, options) => instance.metric(name, options) },

@@ -1,7 +1,8 @@
 import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
-import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import { encryptedQueue, mayUse } from "../queues/queue-encryption.ts";
 import { acknowledge } from "../watch/acknowledge.ts";
 import type { Alarms } from "../watch/alarms.ts";
 import type { Metrics } from "../watch/metrics.ts";
@@ -15,6 +16,8 @@ export interface CanaryProps {
   readonly fastWorker: LambdaFunction;
   readonly metrics: Metrics;
   readonly alarms: Alarms;
+  /** The key that encrypts its messages. Default: one of SQS. */
+  readonly queueKey: IKey | undefined;
 }
 
 /**
@@ -34,15 +37,15 @@ export class Canary extends Construct {
     super(scope, id);
     const { every, tick, fastWorker, metrics, alarms } = props;
 
-    const arrivals = new Queue(this, "Arrivals", {
+    const arrivals = encryptedQueue(this, "Arrivals", {
       // An arrival is counted when it is sent; nothing reads the message.
       retentionPeriod: RETENTION,
-      encryption: QueueEncryption.SQS_MANAGED,
-      enforceSSL: true,
+      key: props.queueKey,
       removalPolicy: RemovalPolicy.DESTROY,
     });
     acknowledge(arrivals, "SQS3", "Nothing reads from this queue, so no read can fail.");
     arrivals.grantSendMessages(fastWorker);
+    mayUse(props.queueKey, fastWorker, "send");
     tick.addEnvironment("CANARY_QUEUE_URL", arrivals.queueUrl);
     tick.addEnvironment("CANARY_MINUTES", String(every.toMinutes()));
 

@@ -49,6 +49,7 @@ export class Worker extends Construct {
     for (const queue of props.queues) queue.admitSender(fn);
     this.fn = fn;
 
+    props.source.admitReceiver(fn);
     fn.addEventSource(
       new SqsEventSource(props.source.queue, {
         batchSize: props.batchSize,

@@ -8,6 +8,7 @@ import {
   PolicyStatement,
   ServicePrincipal,
 } from "aws-cdk-lib/aws-iam";
+import type { IKey } from "aws-cdk-lib/aws-kms";
 import { SqsEventSource } from "aws-cdk-lib/aws-lambda-event-sources";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
@@ -27,6 +28,7 @@ import type { WebhookSender } from "../functions/webhook-sender.ts";
 import type { Network } from "../network/network.ts";
 import type { Alarms } from "../watch/alarms.ts";
 import type { JobQueue } from "./job-queue.ts";
+import { mayUse } from "./queue-encryption.ts";
 import { queuePair } from "./queue-pair.ts";
 
 export interface IngestQueueProps {
@@ -36,6 +38,8 @@ export interface IngestQueueProps {
   readonly targets: TargetAllowList;
   readonly webhooks: WebhookSender;
   readonly alarms: Alarms;
+  /** The key that encrypts the messages. Default: one of SQS. */
+  readonly key: IKey | undefined;
   /** The prefix of the keys that commands may name. Default: all keys. */
   readonly prefix: string | undefined;
   /** Roles and users that alone may send to the queue. Empty: IAM decides. */
@@ -63,6 +67,7 @@ export class IngestQueue extends Construct {
   readonly queue: Queue;
   readonly deadLetters: Queue;
   private readonly isLimited: boolean;
+  private readonly key: IKey | undefined;
 
   constructor(scope: Construct, id: string, props: IngestQueueProps) {
     super(scope, id);
@@ -72,7 +77,9 @@ export class IngestQueue extends Construct {
       receivesMax: ingestReceivesMax,
       // Commands that are not applied yet exist only in this queue.
       removalPolicy: RemovalPolicy.RETAIN,
+      key: props.key,
     });
+    this.key = props.key;
     this.queue = queue;
     this.deadLetters = deadLetters;
     if (props.watchRuleArns.length > 0) this.admitRules(props.watchRuleArns);
@@ -100,6 +107,7 @@ export class IngestQueue extends Construct {
       throw new Error(
         "commandSenders: it lists every role and user that may send commands, so a grant has no effect; add the caller's ARN to the list",
       );
+    mayUse(this.key, grantee, "send");
     return this.queue.grantSendMessages(grantee);
   }
 
@@ -155,6 +163,7 @@ export class IngestQueue extends Construct {
     fn.addEnvironment("INGEST_DEAD_QUEUE_URL", this.deadLetters.queueUrl);
     if (props.prefix !== undefined) fn.addEnvironment("INGEST_PREFIX", props.prefix);
     this.deadLetters.grantSendMessages(fn);
+    for (const how of ["receive", "send"] as const) mayUse(this.key, fn, how);
     fn.addEventSource(
       new SqsEventSource(this.queue, {
         batchSize: ingestBatch.messages,

@@ -1,4 +1,5 @@
 import { Duration } from "aws-cdk-lib";
+import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { Construct } from "constructs";
 import { functionTimeoutSeconds } from "../../lib/config/function-limits.ts";
 import type { Alarms } from "../watch/alarms.ts";
@@ -12,17 +13,22 @@ export interface JobQueues {
 }
 
 /** Two queues, so that a host that does not answer only delays deliveries of the slow kind. */
-export function jobQueues(scope: Construct, alarms: Alarms): JobQueues {
+export function jobQueues(
+  scope: Construct,
+  { alarms, key }: { alarms: Alarms; key: IKey | undefined },
+): JobQueues {
   return {
     fast: new JobQueue(scope, "Fast", {
       workerTimeout: Duration.seconds(functionTimeoutSeconds.fastWorker),
       variable: "FAST_QUEUE_URL",
       alarms,
+      key,
     }),
     slow: new JobQueue(scope, "Slow", {
       workerTimeout: Duration.seconds(functionTimeoutSeconds.slowWorker),
       variable: "SLOW_QUEUE_URL",
       alarms,
+      key,
     }),
   };
 }

@@ -1,6 +1,8 @@
 import { Aws, Duration, Fn, type RemovalPolicy, Stack } from "aws-cdk-lib";
-import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
+import type { IKey } from "aws-cdk-lib/aws-kms";
+import { Queue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
+import { encryptedQueue } from "./queue-encryption.ts";
 
 export interface QueuePairProps {
   /** How long a received message is hidden from other receivers. */
@@ -10,6 +12,7 @@ export interface QueuePairProps {
   /** How often a message may be received before it moves to the dead-letter queue. */
   readonly receivesMax: number;
   readonly removalPolicy: RemovalPolicy;
+  readonly key: IKey | undefined;
 }
 
 export interface QueuePair {
@@ -23,14 +26,14 @@ const DEAD_LETTERS_KEPT = Duration.days(14);
 /** A queue and its dead-letter queue; both encrypted, and closed to requests without TLS. */
 export function queuePair(scope: Construct, props: QueuePairProps): QueuePair {
   const { removalPolicy } = props;
-  const safe = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, removalPolicy };
+  const safe = { key: props.key, removalPolicy };
   const queueName = nameIn(scope);
-  const deadLetters = new Queue(scope, "DeadLetters", {
+  const deadLetters = encryptedQueue(scope, "DeadLetters", {
     ...safe,
     retentionPeriod: DEAD_LETTERS_KEPT,
     redriveAllowPolicy: { sourceQueues: [queueCalled(scope, queueName)] },
   });
-  const queue = new Queue(scope, "Queue", {
+  const queue = encryptedQueue(scope, "Queue", {
     ...safe,
     queueName,
     visibilityTimeout: props.visibility,

@@ -67,7 +67,8 @@ export const databaseSettings = {
   databaseName: textOrToken(/^[a-z_][a-z0-9_]{0,62}$/, "it takes the name of a database").default("carillon"),
   /**
    * For an existing or external database: the secret with the username and password of the owner,
-   * which may create roles; encrypted under the key aws/secretsmanager. Only migrations read it.
+   * which may create roles; encrypted under the key aws/secretsmanager or `secretKeyArn`. Only migrations
+   * read it.
    */
   databaseSecretArn: textOrToken(
     /^arn:[\w-]+:secretsmanager:[\w-]+:\d{12}:secret:[\w/+=.@!-]+-\w{6}$/,

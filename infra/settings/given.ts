@@ -1,5 +1,6 @@
 import type { ApiOptions } from "./options/api.ts";
 import type { DatabaseOptions } from "./options/database.ts";
+import type { KeysOptions } from "./options/keys.ts";
 import type { NetworkOptions } from "./options/network.ts";
 import type { OperationsOptions } from "./options/operations.ts";
 import type { RetentionOptions } from "./options/retention.ts";
@@ -10,6 +11,7 @@ import type { WorkOptions } from "./options/work.ts";
 export interface GivenSettings
   extends ApiOptions,
     DatabaseOptions,
+    KeysOptions,
     NetworkOptions,
     OperationsOptions,
     RetentionOptions,

@@ -1,4 +1,5 @@
 import { Duration } from "aws-cdk-lib";
+import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { Construct } from "constructs";
 import type { Api } from "../api/api.ts";
 import { maxConnections } from "../database/connection-budget.ts";
@@ -14,10 +15,12 @@ export interface WatchOverProps
     Omit<DashboardProps, "serverErrors" | "canary"> {
   readonly api: Api;
   readonly settings: Settings;
+  /** The key that encrypts messages of queues. Default: one of SQS. */
+  readonly queueKey: IKey | undefined;
 }
 
 /** Monitoring, made after all other parts: alarms and the dashboard. */
-export function watchOver(scope: Construct, { settings, api, ...watched }: WatchOverProps): void {
+export function watchOver(scope: Construct, { settings, api, queueKey, ...watched }: WatchOverProps): void {
   const { alarms, metrics, tick, fastWorker, database } = watched;
   const { serverErrors } = api;
   alarms.whenFailing(
@@ -36,7 +39,8 @@ export function watchOver(scope: Construct, { settings, api, ...watched }: Watch
   const canary = settings.canaryMinutes > 0;
   if (canary) {
     const every = Duration.minutes(settings.canaryMinutes);
-    new Canary(scope, "Canary", { every, tick: tick.fn, fastWorker: fastWorker.fn, metrics, alarms });
+    const workers = { tick: tick.fn, fastWorker: fastWorker.fn };
+    new Canary(scope, "Canary", { every, ...workers, metrics, alarms, queueKey });
   }
   if (settings.dashboard) new Dashboard(scope, "Dashboard", { ...watched, serverErrors, canary });
 }

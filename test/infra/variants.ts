@@ -19,6 +19,8 @@ const broughtVpc = {
   vpcAvailabilityZones: "eu-central-1a,eu-central-1b",
 };
 
+const keyArn = (digit: string) => `arn:aws:kms:${account}:key/${digit.repeat(8)}-0000-0000-0000-000000000000`;
+
 /**
  * Sets of settings, in the form of the context, by descriptive names. Together they give every
  * setting a value besides its default, and use every choice of each enum; a test fails for a
@@ -32,6 +34,13 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
   "limited roles and senders": {
     permissionsBoundary: "developers",
     commandSenders: "arn:aws:iam::123456789012:role/checkout,arn:aws:iam::210987654321:user/ops/import",
+  },
+
+  "keys of its own": {
+    databaseKeyArn: keyArn("1"),
+    queueKeyArn: keyArn("2"),
+    secretKeyArn: keyArn("3"),
+    logKeyArn: keyArn("4"),
   },
 
   "own VPC": { ...broughtVpc, endpoints: "sqs,events,lambda,secretsmanager" },

@@ -12,6 +12,7 @@ export const settingAreas = [
   "api",
   "targets",
   "operations",
+  "keys",
 ] as const;
 export const shape: Readonly<Record<string, z.ZodType>> = { ...stackSettings, ...settingsShape.shape };
 

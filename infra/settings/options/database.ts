@@ -83,7 +83,8 @@ export interface DatabaseOptions {
   readonly databaseName?: string | undefined;
   /**
    * For an existing or external database: the secret with the username and password of the owner,
-   * which may create roles; encrypted under the key aws/secretsmanager. Only migrations read it.
+   * which may create roles; encrypted under the key aws/secretsmanager or `secretKeyArn`. Only
+   * migrations read it.
    */
   readonly databaseSecretArn?: string | undefined;
   /** For an existing database: the instance's identifier, which its metrics are found by. */
