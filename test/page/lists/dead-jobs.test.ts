@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { chromium } from "../../support/chromium.ts";
 import type { OwnBrowser } from "../browser.ts";
-import { filledPage } from "../filled.ts";
+import { deadKey, filledPage } from "../filled.ts";
 import { axeFaults, textFaults } from "../look-faults.ts";
 import type { OwnPage } from "../own-page.ts";
 import { withBrowser } from "../with-browser.ts";
@@ -87,6 +87,22 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     await page.getByText("the latest deaths first").waitFor();
     await page.locator("tr[data-row]").first().waitFor();
     expect(await retry.isDisabled()).toBe(false);
+    await tab.close();
+  });
+
+  test.each([
+    ["", { upcoming: false }],
+    ["?state=succeeded&prefix=device:", { state: "succeeded", prefix: "device:", upcoming: false }],
+    ["?state=dead", { state: "dead", upcoming: false }],
+    [`?key=${deadKey}`, { key: deadKey, upcoming: false }],
+    ["?state=cancelled", { state: "cancelled", upcoming: false }],
+  ] as const)("The list says how many jobs it has: /jobs%s", async (search, filter) => {
+    let meant = 0;
+    for await (const _ of own.client.jobs.list({ ...filter, limit: 100 })) meant += 1;
+    const tab = await browser.tab();
+    await tab.open(`/jobs${search}`);
+    const text = meant === 1 ? "1 job" : `${new Intl.NumberFormat("en").format(meant)} jobs`;
+    await tab.page.locator("header.title").getByText(`${text}, the `).waitFor();
     await tab.close();
   });
 
