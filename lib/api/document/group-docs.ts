@@ -5,7 +5,7 @@ import type { Label } from "../../schedule/shared-holds.ts";
 import { cursorSchema, pageSchema } from "../request/query.ts";
 import type { RouteDoc } from "../request/route-doc.ts";
 import { instantText } from "../views/instant-text.ts";
-import { openJobSchema } from "../views/job-view.ts";
+import { jobListSchema } from "../views/job-view.ts";
 import { scheduleListSchema } from "../views/schedule-view.ts";
 import { examples } from "./openapi-examples.ts";
 
@@ -92,7 +92,7 @@ export function labelDocs(
     [scope]: z.string(),
     holds: z.array(sharedHoldSchema),
     schedules: z.array(scheduleListSchema).describe("A page of its schedules."),
-    jobs: z.array(openJobSchema).describe("The unsettled jobs of these schedules, earliest due first."),
+    jobs: z.array(jobListSchema).describe("The unsettled jobs of these schedules, earliest due first."),
     moreJobs: z.boolean(),
     cursor: cursorSchema,
   });

@@ -77,7 +77,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
             [scope]: label.name,
             holds: holds.map(sharedHoldView),
             schedules: schedules.map(scheduleListView),
-            jobs: jobs.items.map((job) => ({ ...jobListView(job), waitsFor: job.waitsFor })),
+            jobs: jobs.items.map(jobListView),
             moreJobs: jobs.more,
             ...(next === undefined ? {} : { cursor: writeCursor("schedules", next) }),
           },
