@@ -176,6 +176,25 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     await tab.close();
   });
 
+  test("The counts of retried jobs call skipped ones as the filter by state does", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await page.route("**/v1/jobs:states?*", (route) =>
+      route.fulfill({
+        json: {
+          count: 3,
+          more: false,
+          states: { waiting: 0, running: 0, retrying: 0, succeeded: 1, skipped: 2, dead: 0, cancelled: 0 },
+        },
+      }),
+    );
+    await tab.open("/jobs?entry=999999");
+    await page.getByRole("link", { name: "2 skipped or missed" }).click();
+    await page.waitForURL(/state=skipped/);
+    expect(await page.getByLabel("State").locator("option:checked").innerText()).toBe("skipped or missed");
+    await tab.close();
+  });
+
   test("A fault of a filter names its field as the page does", async () => {
     const tab = await browser.tab();
     const { page } = tab;
