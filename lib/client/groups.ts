@@ -20,6 +20,8 @@ export interface SharedHold {
    * the hold covers more keys than the token reaches.
    */
   members: number | null;
+  /** Whether the token of the request may release it. */
+  releasable: boolean;
 }
 
 /** A group in the list of groups. */

@@ -16,7 +16,7 @@ const sharedHoldSchema = z
       .string()
       .nullable()
       .describe(
-        "The prefix of the token that set it: the hold covers members whose keys begin with it; null for all.",
+        "The prefix of the token that set it: the hold covers members whose keys begin with it; null for all. Only a token that reaches as many keys may release it.",
       ),
     reason: z.string().nullable(),
     until: instantText.nullable(),
@@ -32,6 +32,7 @@ const sharedHoldSchema = z
       .describe(
         "Schedules that the hold covers, counted up to 1,000; of a larger hold those that it was put on. While it is `setting` or `releasing`, those that it was put on, or taken off, so far. Null where the hold covers more keys than the token reaches.",
       ),
+    releasable: z.boolean().describe("Whether the token of the request may release it."),
   })
   .meta({ id: "SharedHold", description: "A hold of a group or a tag." });
 
@@ -54,7 +55,7 @@ const cancelledSchema = z.strictObject({
   cursor: cursorSchema,
 });
 
-const sharedHold = { ...examples.hold, prefix: null, progress: "set", members: 2 };
+const sharedHold = { ...examples.hold, prefix: null, progress: "set", members: 2, releasable: true };
 const tag = "Groups and tags";
 
 const listedGroupSchema = z
