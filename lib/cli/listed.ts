@@ -1,6 +1,7 @@
 import type { Pages } from "../client/main.ts";
 import type { Call } from "./command.ts";
 import type { listOptions } from "./common-options.ts";
+import type { Output } from "./output/output.ts";
 import { printable } from "./output/style.ts";
 import { grouped } from "./output/table.ts";
 
@@ -37,6 +38,12 @@ export async function someOf<Item>(
   return items.slice(0, most);
 }
 
+/** The number of entries that `--count` asks for. */
+export function showCount(out: Output, { count, more }: Total): void {
+  if (out.isJson) out.json({ count, more });
+  else out.line(`${count}${more ? " or more" : ""}`);
+}
+
 /** After so many pages a search reports that it goes on; then each time that the number has doubled. */
 const notedFrom = 16;
 
@@ -51,8 +58,10 @@ async function moreText(
   most: number,
   { total, isSure }: { total: (() => Promise<Total>) | undefined; isSure: boolean },
 ): Promise<string> {
-  if (total === undefined) return `These are the first ${most}, and there ${isSure ? "are" : "may be"} more`;
-  const { count, more } = await total();
+  const { count, more } = (await total?.()) ?? { count: 0, more: true };
+  // Counting may end before it has met the listed entries.
+  if (count <= most && more)
+    return `These are the first ${most}, and there ${isSure ? "are" : "may be"} more`;
   return `These are the first ${most} of ${more ? "more than " : ""}${grouped.format(count)}`;
 }
 

@@ -1,4 +1,4 @@
-import type { OpenJob } from "./job.ts";
+import type { JobSummary } from "./job.ts";
 import type { InstantText } from "./json.ts";
 import { listOf } from "./request/list.ts";
 import type { ListOptions, Pages } from "./request/pages.ts";
@@ -20,6 +20,8 @@ export interface SharedHold {
    * the hold covers more keys than the token reaches.
    */
   members: number | null;
+  /** Whether the token of the request may release it. */
+  releasable: boolean;
 }
 
 /** A group in the list of groups. */
@@ -41,7 +43,7 @@ export interface Members {
   holds: SharedHold[];
   schedules: ScheduleSummary[];
   /** Jobs that are not settled, earliest due first. */
-  jobs: OpenJob[];
+  jobs: JobSummary[];
   moreJobs: boolean;
   /** The cursor of the schedules. */
   cursor?: string;

@@ -34,4 +34,11 @@ export interface BoardHold {
   state: "binding" | "ending" | "ended";
   endedAt: InstantText | null;
   endedBy: string | null;
+  /**
+   * Its maker reached the keys that begin with this; empty for all keys. Null for a hold that Carillon
+   * has set by itself, and for an ended one.
+   */
+  reach: string | null;
+  /** Whether the token of the request may release it. */
+  releasable: boolean;
 }

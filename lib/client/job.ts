@@ -32,6 +32,8 @@ export interface JobSummary {
   checks: number;
   /** A cancel is requested, and the worker has not confirmed it yet. */
   cancelling: boolean;
+  /** Why an open job has not started; null where it runs or is settled. */
+  waitsFor: "time" | "hold" | "overlap" | "group" | "target" | "worker" | null;
   readyAt: InstantText | null;
   startedAt: InstantText | null;
   finishedAt: InstantText | null;
@@ -82,11 +84,6 @@ export interface Job extends JobSummary {
   attempts: Attempt[];
   /** The attempt that waits or is under way; null once the job has ended. */
   current: (ParcelTimes & { claimedAt: InstantText | null }) | null;
-}
-
-/** A job that is not settled, and the reason why it waits. */
-export interface OpenJob extends JobSummary {
-  waitsFor: "hold" | "overlap" | "group" | "target" | "time" | null;
 }
 
 /** Filters that select jobs by their schedule or target. */

@@ -39,6 +39,24 @@ export class Jobs {
     return listOf(this.#send, ["v1", "jobs"], params);
   }
 
+  /** The number of jobs in a list; `more` is true where counting stopped at its limit. */
+  async count({
+    signal,
+    timeout,
+    ...filter
+  }: JobFilter & CallOptions = {}): Promise<{ count: number; more: boolean }> {
+    const path = ["v1", "jobs:count"];
+    const options = { signal, timeout };
+    return (
+      await this.#send<{ count: number; more: boolean }>({
+        method: "GET",
+        path,
+        query: { ...filter },
+        options,
+      })
+    ).body;
+  }
+
   /** Failed jobs in groups of the same error, the largest first: one page. */
   async groups(params: JobGroupFilter & ListOptions = {}): Promise<JobGroups> {
     const { signal, timeout, ...query } = params;

@@ -47,7 +47,6 @@ export type {
   JobSummary,
   JobsByState,
   JobsDryRun,
-  OpenJob,
   ParcelTimes,
   RetriedMany,
   RetryFilter,

@@ -60,6 +60,11 @@ export interface Hold {
   since: InstantText;
   group?: string;
   tag?: string;
+  /**
+   * The maker of a current hold reached the keys that begin with this; empty for all keys. Null for a
+   * hold that Carillon has set by itself.
+   */
+  reach?: string | null;
 }
 
 /** The fields of a schedule, with defaults filled in, without the payload. */

@@ -111,15 +111,19 @@ function countOf(streams: DeadStreams): number {
   return streams.by === "schedule" ? streams.ids.length : streams.by === "group" ? streams.groups.length : 1;
 }
 
-/** How many dead jobs match, of schedules that exist: among the newest ones, up to the bound. */
-export async function countDead(tx: Tx, filter: DeadFilter): Promise<{ count: number; more: boolean }> {
+/** How many dead jobs match, with `live` only those of schedules that exist: among the newest ones, up to the bound. */
+export async function countDead(
+  tx: Tx,
+  filter: DeadFilter,
+  { live = false }: { live?: boolean } = {},
+): Promise<{ count: number; more: boolean }> {
   const streams = await deadStreams(tx, filter);
   if (streams === null) return { count: 0, more: false };
   const [row] = await tx<{ count: number; more: boolean }[]>`
     with ${newestLooked(tx, filter, streams)}
     select (
       select count(*)::int from looked d cross join lateral (select s.* from carillon.schedules s where s.id = d.schedule_id offset 0) s
-      where s.deleted_at is null and ${isDeadOf(tx, filter)}) as count, e.more
+      where ${live ? tx`s.deleted_at is null and` : tx``} ${isDeadOf(tx, filter)}) as count, e.more
     from edge e`;
   if (row === undefined) throw new Error("An aggregate without a row.");
   return row;

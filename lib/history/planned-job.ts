@@ -68,7 +68,10 @@ export function jobToCome(schedule: StoredSchedule, state: ShardState): JobRead 
   const due = new Date(dueAt(timetableOf(schedule), at));
   const isHeld = isHeldAt(schedule, Math.max(state.now.getTime(), due.getTime()));
   if (due <= plannedUpTo(state, schedule.id) && !isHeld) return null;
-  return { ...jobWithoutRow(schedule, at, due), readyAt: isHeld ? null : due };
+  const waits = isHeld
+    ? ({ waitsFor: "hold", readyAt: null } as const)
+    : ({ waitsFor: "time", readyAt: due } as const);
+  return { ...jobWithoutRow(schedule, at, due), ...waits };
 }
 
 /**
@@ -99,6 +102,7 @@ function jobWithoutRow({ id, key, version, body }: StoredSchedule, at: number, d
     reason: null,
     attempt: 0,
     checks: 0,
+    waitsFor: null,
     readyAt: null,
     startedAt: null,
     finishedAt: null,

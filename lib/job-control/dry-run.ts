@@ -49,7 +49,7 @@ async function endOfNow(tx: Tx): Promise<Date> {
 }
 
 async function countedDead(tx: Tx, filter: Extract<RetryFilter, { state: "dead" }>): Promise<Counted> {
-  const counted = await countDead(tx, filter);
+  const counted = await countDead(tx, filter, { live: true });
   const { items } = await listDead(tx, { filter, live: true, order: "newest", limit: samplesMax });
   return { ...counted, samples: items };
 }

@@ -19,6 +19,13 @@ export const jobStates = [
 export type JobState = (typeof jobStates)[number];
 
 /**
+ * The reason why an open job has not started: its time (also that of its next attempt), a hold, an
+ * earlier occurrence of its schedule (`overlap`), another job of its group, its turn at the target,
+ * or a worker that claims it. Null if it runs or is settled.
+ */
+export type WaitsFor = "time" | "hold" | "overlap" | "group" | "target" | "worker" | null;
+
+/**
  * A job as callers read it. The states `running` and `retrying` come from its parcel and its
  * attempts.
  */
@@ -37,6 +44,7 @@ export interface JobRead {
   attempt: number;
   /** For a recheck: the number of rechecks, with this one. */
   checks: number;
+  waitsFor: WaitsFor;
   readyAt: Date | null;
   startedAt: Date | null;
   finishedAt: Date | null;
@@ -212,11 +220,20 @@ const lastAttemptMs = (tx: Tx) => tx`
     where a.occurrence = j.occurrence and a.schedule_id = j.schedule_id and a.kind = j.kind and a.n = j.n
     order by a.occurrence desc, a.schedule_id desc, a.kind desc, a.n desc, a.attempt desc limit 1) end`;
 
+/** SQL: what a job `j` of a schedule `s` in a parcel `p` waits for. */
+const waitsForOfJob = (tx: Tx) => tx`
+  case when j.state <> 'waiting' or p.id is null or p.lease_until >= carillon.clock() or s.deleted_at is not null or ${isSuperseded(tx)} then null
+    when (p.held_schedule is not null and p.ready_at > carillon.clock()) or (j.kind <> 'manual' and s.held_since is not null
+      and coalesce(s.held_until, 'infinity') > greatest(carillon.clock(), coalesce(j.ready_at, j.due_at))) then 'hold'
+    when p.lane like 'schedule/%' then 'overlap' when p.lane is not null then 'group' when p.turn = 'waits' then 'target'
+    when coalesce(j.ready_at, j.due_at) > carillon.clock() then 'time'
+    when p.ready_at > carillon.clock() then case when p.turn_at is null then 'time' else 'target' end else 'worker' end`;
+
 const jobColumns = (tx: Tx) => tx`
   j.kind, s.key, j.schedule_id as "scheduleId", j.version, s.group_key as group, j.occurrence, j.due_at as "dueAt", j.attempt, j.n,
   coalesce(j.checks, 0) as checks, (j.cancel_asked and j.state = 'waiting') is true as cancelling,
   j.root_occurrence as "rootOccurrence", j.root_kind as "rootKind", j.root_n as "rootN",
-  ${stateOfJob(tx)} as state, ${reasonOfJob(tx)} as reason,
+  ${stateOfJob(tx)} as state, ${reasonOfJob(tx)} as reason, ${waitsForOfJob(tx)} as "waitsFor",
   case when j.state = 'waiting'
       and (s.held_since is null or s.held_until <= greatest(carillon.clock(), coalesce(j.ready_at, j.due_at)) or j.kind = 'manual')
       and s.deleted_at is null and not ${isSuperseded(tx)} and p.lane is null and coalesce(j.ready_at, j.due_at) < 'infinity'

@@ -11,7 +11,7 @@ export function madeBy({ reach }: Caller): Pick<Hold, "reach" | "team"> {
  * Whether the caller reaches every key that the maker of the hold reached. Names do not decide: an
  * owner can be invented, and its token may be gone. A hold without a reach is Carillon's own.
  */
-export function covers({ reach: own }: Caller, { reach }: Pick<Hold, "reach">): boolean {
+export function covers({ reach: own }: Pick<Caller, "reach">, { reach }: Pick<Hold, "reach">): boolean {
   return own === undefined || reach === null || reach.startsWith(own.prefix);
 }
 

@@ -105,7 +105,9 @@ describe("every route", () => {
   test.each(answering(404).map(named))(
     "$name answers 404 where the resource does not exist",
     async ({ route }) => {
-      const query = route.path === "/v1/jobs" ? "key=no-such" : partsOf(route).query;
+      const query = ["/v1/jobs", "/v1/jobs:count"].includes(route.path)
+        ? "key=no-such"
+        : partsOf(route).query;
       await answers(route.method, pathOf(route), 404, {
         ...partsOf(route),
         ...(query === undefined ? {} : { query }),
@@ -202,6 +204,8 @@ describe("other documented statuses", () => {
     await answers("POST", "/v1/jobs:retry", 200, { body: { filter: { key: "walk" }, dryRun: true } });
     await answers("POST", "/v1/jobs:cancel", 200, { body: { filter: { key: "walk" }, dryRun: true } });
     await answers("GET", "/v1/jobs:groups", 200);
+    await answers("GET", "/v1/jobs:count", 200);
+    await answers("GET", "/v1/jobs:count", 422, { query: "key=walk&tag=x" });
     await answers("GET", "/v1/jobs:states", 200, { query: "entry=1" });
     await answers("GET", "/v1/jobs", 200, { query: "entry=1&state=dead" });
   });

@@ -39,6 +39,7 @@ describe.each([
       since: expect.any(String),
       progress: "set",
       members: 3,
+      releasable: true,
     };
     expect(paused.json).toEqual({ done: 3, hold });
     expect(await read(`${scope}-a`)).toMatchObject({

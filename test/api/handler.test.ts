@@ -59,6 +59,11 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
       cancelDryRun: operation("failures.cancelDryRun"),
       retryDryRun: operation("failures.retryDryRun"),
     },
+    jobCounts: {
+      dead: operation("jobCounts.dead"),
+      ofKey: operation("jobCounts.ofKey"),
+      all: operation("jobCounts.all"),
+    },
     cancelMany: operation("cancelMany"),
     retryMany: operation("retryMany"),
     putCalendar: operation("putCalendar"),

@@ -194,3 +194,44 @@ test("A team's admin lifts the holds of its own team, and Carillon's own", async
     select id, 'carillon', 'it failed', carillon.clock(), shard from carillon.schedules where key = 'team:a' and deleted_at is null`;
   expect((await attempt(["POST", `${one}/resume`, { owner: "carillon" }], team)).status).toBe(200);
 });
+
+test("The board, the group and the schedule say which of the holds a token may release, and for which keys they were set", async () => {
+  const writer = await issueToken(api, { name: "penman", scope: "write" });
+  const reader = await issueToken(api, { name: "looker", scope: "read" });
+  await attempt(["POST", `${one}/pause`, { owner: "wide" }], maker);
+  await attempt(["POST", `${one}/pause`, { owner: "near" }], team);
+  await attempt(["POST", `${one}/pause`], writer);
+  await attempt(["POST", "/v1/groups/shared/pause", { owner: "all" }], maker);
+  const board = async (by?: Issued) => {
+    const { json } = await api.send("GET", "/v1/holds", { ...withToken(by), query: "prefix=team:" });
+    const { items } = json as { items: { owner: string; reach: string | null; releasable: boolean }[] };
+    return Object.fromEntries(items.map(({ owner, reach, releasable }) => [owner, [reach, releasable]]));
+  };
+  const [all, none] = [true, false];
+  expect(await board()).toEqual({
+    ...{ wide: ["", all], near: ["team:", all], penman: ["", all], all: ["", all] },
+  });
+  expect(await board(team)).toEqual({
+    ...{ wide: ["", none], near: ["team:", all], penman: ["", none], all: ["", none] },
+  });
+  expect(await board(writer)).toEqual({
+    ...{ wide: ["", none], near: ["team:", none], penman: ["", all], all: ["", none] },
+  });
+  expect(Object.values(await board(reader)).map(([, releasable]) => releasable)).not.toContain(true);
+  for (const [by, releasable] of [
+    [team, false],
+    [maker, true],
+  ] as const) {
+    const { json } = await api.send("GET", "/v1/groups/shared", withToken(by));
+    expect(json).toMatchObject({ holds: [{ owner: "all", releasable }] });
+  }
+  const { json } = await api.send("GET", one, withToken(team));
+  expect((json as { holds: { owner: string; reach: string }[] }).holds).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ owner: "wide", reach: "" }),
+      expect.objectContaining({ owner: "near", reach: "team:" }),
+    ]),
+  );
+  for (const owner of ["wide", "near"]) await attempt(["POST", `${one}/resume`, { owner }], maker);
+  await attempt(["POST", "/v1/groups/shared/resume", { owner: "all" }], maker);
+});

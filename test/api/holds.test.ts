@@ -71,6 +71,8 @@ describe("the board of holds", () => {
       state: "binding",
       endedAt: null,
       endedBy: null,
+      reach: "",
+      releasable: false,
     });
   });
 

@@ -65,6 +65,9 @@ async function listed(query: string, parts: SendParts = {}): Promise<Listed> {
 const states = async (entry: string, parts: SendParts = {}) =>
   (await api.send("GET", "/v1/jobs:states", { query: `entry=${entry}`, ...parts })).json;
 
+const counted = async (query: string, parts: SendParts = {}) =>
+  (await api.send("GET", "/v1/jobs:count", { query, ...parts })).json;
+
 const none = { waiting: 0, running: 0, retrying: 0, succeeded: 0, skipped: 0, dead: 0, cancelled: 0 };
 
 describe("the jobs of a bulk action", () => {
@@ -83,8 +86,11 @@ describe("the jobs of a bulk action", () => {
     const by = Object.groupBy(items, ({ state }) => state);
     const counts = Object.fromEntries(Object.entries(by).map(([state, of]) => [state, of?.length]));
     expect(await states(String(entry))).toEqual({ count: 4, more: false, states: { ...none, ...counts } });
-    for (const [state, of] of Object.entries(by))
+    expect(await counted(`entry=${entry}`)).toEqual({ count: 4, more: false });
+    for (const [state, of] of Object.entries(by)) {
       expect((await listed(`entry=${entry}&state=${state}`)).items).toEqual(of);
+      expect(await counted(`entry=${entry}&state=${state}`)).toEqual({ count: of?.length, more: false });
+    }
     expect(items.map(({ key }) => key)).not.toContain("another");
   });
 
@@ -122,7 +128,20 @@ describe("the jobs of a bulk action", () => {
     const own = (await listed(`entry=${entry}`, asOurs())).items.map(({ key }) => key);
     expect(own).toEqual(all.filter((key) => key.startsWith("ours:")));
     expect(await states(String(entry), asOurs())).toMatchObject({ count: own.length });
+    expect(await counted(`entry=${entry}`, asOurs())).toEqual({ count: own.length, more: false });
     expect((await listed(`entry=${entry}&prefix=theirs:`, asOurs())).items).toEqual([]);
+  });
+
+  test("Dead jobs are counted as they are listed, those of a deleted schedule too", async () => {
+    await dies("gone:1");
+    await dies("gone:2");
+    await api.send("DELETE", "/v1/schedules/gone:1");
+    const query = "state=dead&prefix=gone:";
+    expect((await listed(query)).items).toHaveLength(2);
+    expect(await counted(query)).toEqual({ count: 2, more: false });
+    expect(await counted(`${query}&upcoming=true`)).toEqual({ count: 0, more: false });
+    const own = (await listed("state=dead", asOurs())).items;
+    expect(await counted("state=dead", asOurs())).toEqual({ count: own.length, more: false });
   });
 
   test("An entry takes state and prefix beside it, and its id is checked", async () => {

@@ -220,6 +220,13 @@ const cases: Record<string, RouteCase> = {
     ["/v1/jobs", { query: "state=dead&tag=shared" }],
     ["/v1/jobs", { query: "state=dead&target=queue" }],
   ),
+  "GET /v1/jobs:count": shows(
+    "/v1/jobs:count",
+    ["/v1/jobs:count", { query: "state=dead" }],
+    ["/v1/jobs:count", { query: "state=dead&prefix=theirs:" }],
+    ["/v1/jobs:count", { query: "group=shared" }],
+    ["/v1/jobs:count", { query: "entry=1,2,3" }],
+  ),
   "GET /v1/jobs:groups": shows(
     "/v1/jobs:groups",
     ["/v1/jobs:groups", { query: "prefix=theirs:" }],

@@ -126,6 +126,7 @@ describe("a token with a prefix", () => {
     expect((await asTeam("/v1/schedules", "prefix=b")).json).toEqual({ items: [] });
     expect((await asTeam("/v1/schedules:count", "prefix=b")).json).toEqual({ count: 0, more: false });
     expect((await asTeam("/v1/jobs", "prefix=b")).json).toEqual({ items: [] });
+    expect((await asTeam("/v1/jobs:count", "prefix=b")).json).toEqual({ count: 0, more: false });
   });
 
   test("A token with a prefix finds its own jobs only", async () => {
@@ -136,5 +137,10 @@ describe("a token with a prefix", () => {
       for (const key of keysOf(await asTeam("/v1/jobs", query))) expect(key).toMatch(/^a:/);
     expect(keysOf(await asTeam("/v1/jobs", "state=waiting"))).toEqual(["a:1"]);
     expect((await asTeam("/v1/jobs", "key=b%3A2")).status).toBe(403);
+    expect((await get("/v1/jobs:count", "state=waiting")).json).toEqual({ count: 2, more: false });
+    expect((await asTeam("/v1/jobs:count", "state=waiting")).json).toEqual({ count: 1, more: false });
+    expect((await get("/v1/jobs:count", "key=b%3A2&state=waiting")).json).toEqual({ count: 1, more: false });
+    expect((await asTeam("/v1/jobs:count", "key=b%3A2")).status).toBe(403);
+    expect((await get("/v1/jobs:count", "limit=5")).status).toBe(400);
   });
 });

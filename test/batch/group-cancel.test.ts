@@ -138,7 +138,7 @@ test("the open jobs of a group show what they wait for, in the order in which th
   const shown = first?.map(({ key, state, waitsFor }) => [key, state, waitsFor]);
   expect(shown).toEqual([
     ["held", "waiting", "hold"],
-    ["plain", "waiting", null],
+    ["plain", "waiting", "worker"],
     ["running", "running", null],
     ["behind", "waiting", "group"],
     ["over", "running", null],

@@ -1,5 +1,6 @@
 import type { Sql, Tx } from "../../lib/db/connect.ts";
-import { type JobFilter, searchJobs } from "../../lib/history/search-jobs.ts";
+import type { JobFilter } from "../../lib/history/jobs/job-rows.ts";
+import { searchJobs } from "../../lib/history/jobs/search-jobs.ts";
 import { countSchedules, listSchedules, type ScheduleFilter } from "../../lib/history/search-schedules.ts";
 
 const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000);

@@ -29,8 +29,10 @@ test("carillon holds shows owner, reason and time left, and a group's hold as on
   for (const key of ["h:1", "h:2"]) await put(key, "--when", "every 1h", "--group", "crew");
   await cli.carillon(["pause", "--group", "crew", "--reason", "strike", "--until", "in 2h"]);
   const { out } = await cli.carillon(["holds"]);
-  expect(out).toMatch(/^WHAT +OWNER +SINCE +UNTIL \(UTC\) +LEFT +MEMBERS +REASON\n/);
-  expect(out).toMatch(/\ngroup crew +adminer +now +2026-03-02 12:00:00 +2h +2 +strike\n$/);
+  expect(out).toMatch(/^WHAT +OWNER +SINCE +UNTIL \(UTC\) +LEFT +SET FOR +RELEASE +MEMBERS +REASON\n/);
+  expect(out).toMatch(/\ngroup crew +adminer +now +2026-03-02 12:00:00 +2h +all keys +yes +2 +strike\n$/);
+  const reader = await cli.carillon(["holds"], { env: { CARILLON_TOKEN: "read-token" } });
+  expect(reader.out).toMatch(/ +2h +all keys +no +2 +strike\n$/);
   expect((await cli.carillon(["holds", "--scope", "tag"])).err).toBe("Nothing is held.\n");
   await cli.carillon(["resume", "--group", "crew"]);
   expect((await cli.carillon(["holds", "--ended"])).out).toMatch(

@@ -138,6 +138,10 @@ export const operations: Readonly<Record<string, Reached>> = {
     answer: "JobGroups",
   },
 
+  countJobs: {
+    call: (c) => c.jobs.count({ state: "dead", ...owners, ...found, ...late, upcoming: false, entry: "1" }),
+    answer: "{ count: number; more: boolean }",
+  },
   countJobStates: { call: (c) => c.jobs.states(["1", "2"]), answer: "JobsByState" },
 
   listGroups: {

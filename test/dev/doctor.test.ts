@@ -75,6 +75,31 @@ describe("carillon doctor", { timeout: 120_000 }, () => {
     expect(checks.flatMap(({ name, state }) => (state === "wrong" ? [name] : []))).toEqual(["packages"]);
   });
 
+  test("stored schedules whose events the deployment no longer allows are a fault, with one of them", async () => {
+    const own = await ownCli();
+    onTestFinished(() => own.stop());
+    const client = new Carillon({ url: own.url, token: "admin-token" });
+    const { signal } = new AbortController();
+    const check = async () => {
+      const checks = await checkApi({ client, url: own.url, isNamed: true, signal, now: Date.now });
+      return checks.find(({ name }) => name === "events");
+    };
+    expect(await check()).toMatchObject({ state: "none", text: "no schedule sends an event" });
+    for (const key of ["a", "b", "c"])
+      await client.schedules.put(key, { when: "every 1d", target: { event: { bus: "orders" } } });
+    expect(await check()).toMatchObject({ state: "good", text: "the events of 3 schedules are allowed" });
+    // As a deployment left them whose setting had another source.
+    await own.api.sql`
+      update carillon.schedule_versions v set target = jsonb_set(v.target, '{event,source}', '"shop"')
+      from carillon.schedules s where s.id = v.schedule_id and s.key in ('b', 'c')`;
+    expect(await check()).toMatchObject({
+      state: "wrong",
+      text: expect.stringMatching(
+        /^2 schedules, such as b: target\.event\.source is not among .* carillon: allow it/,
+      ),
+    });
+  });
+
   test("a clock that differs from the database's is a fault, with how much", async () => {
     const client = new Carillon({ url: cli.url, token: "admin-token" });
     const now = () => cli.api.clock.now().getTime() + 60_000;

@@ -9,7 +9,14 @@ function job(of: Partial<JobSummary>): JobSummary {
   return {
     ...{ id: "1-1-c0", kind: "cadence", key: "hello", scheduleId: "1", version: 1, group: null },
     ...{ occurrence: at.toISOString(), dueAt: at.toISOString(), state: "succeeded", reason: null },
-    ...{ attempt: 1, checks: 0, cancelling: false, readyAt: null, startedAt: at.toISOString() },
+    ...{
+      attempt: 1,
+      checks: 0,
+      cancelling: false,
+      waitsFor: null,
+      readyAt: null,
+      startedAt: at.toISOString(),
+    },
     ...{ finishedAt: at.toISOString(), latenessMs: 3, durationMs: 12, error: null, errorGroup: null },
     recheckOf: null,
     ...of,

@@ -46,6 +46,7 @@ function job(parts: Partial<JobRead> = {}): JobRead {
     reason: null,
     attempt: 0,
     cancelling: false,
+    waitsFor: null,
     readyAt: due,
     startedAt: null,
     finishedAt: null,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { listDead } from "../../lib/history/dead-jobs.ts";
 import { type GroupPlace, type GroupSearch, groupJobs } from "../../lib/history/error-groups.ts";
-import { searchJobs } from "../../lib/history/search-jobs.ts";
+import { searchJobs } from "../../lib/history/jobs/search-jobs.ts";
 import { failed, thrown } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, second } from "../support/instants.ts";

@@ -3,6 +3,7 @@ import type { Sql } from "../../lib/db/connect.ts";
 import { patchSchedule } from "../../lib/edit/schedule-edits.ts";
 import { pauseSchedule, resumeSchedule } from "../../lib/edit/schedule-holds.ts";
 import { explain } from "../../lib/explain/explain.ts";
+import { countJobs } from "../../lib/history/jobs/count-jobs.ts";
 import { nextOccurrences } from "../../lib/history/next-occurrences.ts";
 import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { searchKey } from "../../lib/history/search-histories.ts";
@@ -184,6 +185,22 @@ describePlans("with 100,000 schedules and jobs over several days", fill, (filled
       await touched(filled.sql, () => searchKey(filled.sql, { filter: { key: "k5000" }, limit: 20 })),
       1_000,
     );
+    // A count stops after the newest 50,000 of these 100,000 jobs.
+    let counts: unknown[] = [];
+    const counting = await touched(filled.sql, async () => {
+      counts = [
+        await countJobs(filled.sql, {}),
+        await countJobs(filled.sql, { state: "cancelled" }),
+        await countJobs(filled.sql, { prefix: "k500" }),
+      ];
+    });
+    expect(counts).toEqual([
+      { count: 10_000, more: true },
+      { count: 0, more: true },
+      { count: expect.any(Number), more: true },
+    ]);
+    expectProbesOnly(counting, 120_000);
+    expect(counting.index["schedules_pkey"] ?? 0).toBeLessThan(15_000);
     const explaining = await touched(filled.sql, () =>
       explain(filled.sql, { key: "k5000", at: at(5 * second) }),
     );

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type JobFilter, searchJobs } from "../../lib/history/search-jobs.ts";
+import { countJobs } from "../../lib/history/jobs/count-jobs.ts";
+import type { JobFilter } from "../../lib/history/jobs/job-rows.ts";
+import { searchJobs } from "../../lib/history/jobs/search-jobs.ts";
 import { type JobRead, readJobsAt } from "../../lib/job/read-job.ts";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { failed } from "../../lib/target/delivery.ts";
@@ -92,11 +94,12 @@ describe.each<JobFilter>([
   { lateBy: "1m", group: "g4" },
 ])("a search among the jobs of %o", (owners) => {
   test.each<JobFilter>([{}, ...states.map((state) => ({ state }))])(
-    "The pages for %o hold all matching jobs, once and newest first",
+    "The pages for %o hold all matching jobs, once and newest first, and a count has their number",
     async (rest) => {
       const filter = { ...owners, ...rest };
       const meant = all.filter(await isMeant(filter)).map(({ id }) => id);
       for (const limit of [7, 100]) expect(await pagesOf(filter, limit)).toEqual(meant);
+      expect(await countJobs(world.sql, filter)).toEqual({ count: meant.length, more: false });
     },
   );
 });

@@ -5,7 +5,7 @@ import type { Label } from "../../schedule/shared-holds.ts";
 import { cursorSchema, pageSchema } from "../request/query.ts";
 import type { RouteDoc } from "../request/route-doc.ts";
 import { instantText } from "../views/instant-text.ts";
-import { openJobSchema } from "../views/job-view.ts";
+import { jobListSchema } from "../views/job-view.ts";
 import { scheduleListSchema } from "../views/schedule-view.ts";
 import { examples } from "./openapi-examples.ts";
 
@@ -16,7 +16,7 @@ const sharedHoldSchema = z
       .string()
       .nullable()
       .describe(
-        "The prefix of the token that set it: the hold covers members whose keys begin with it; null for all.",
+        "The prefix of the token that set it: the hold covers members whose keys begin with it; null for all. Only a token that reaches as many keys may release it.",
       ),
     reason: z.string().nullable(),
     until: instantText.nullable(),
@@ -32,6 +32,7 @@ const sharedHoldSchema = z
       .describe(
         "Schedules that the hold covers, counted up to 1,000; of a larger hold those that it was put on. While it is `setting` or `releasing`, those that it was put on, or taken off, so far. Null where the hold covers more keys than the token reaches.",
       ),
+    releasable: z.boolean().describe("Whether the token of the request may release it."),
   })
   .meta({ id: "SharedHold", description: "A hold of a group or a tag." });
 
@@ -54,7 +55,7 @@ const cancelledSchema = z.strictObject({
   cursor: cursorSchema,
 });
 
-const sharedHold = { ...examples.hold, prefix: null, progress: "set", members: 2 };
+const sharedHold = { ...examples.hold, prefix: null, progress: "set", members: 2, releasable: true };
 const tag = "Groups and tags";
 
 const listedGroupSchema = z
@@ -92,7 +93,7 @@ export function labelDocs(
     [scope]: z.string(),
     holds: z.array(sharedHoldSchema),
     schedules: z.array(scheduleListSchema).describe("A page of its schedules."),
-    jobs: z.array(openJobSchema).describe("The unsettled jobs of these schedules, earliest due first."),
+    jobs: z.array(jobListSchema).describe("The unsettled jobs of these schedules, earliest due first."),
     moreJobs: z.boolean(),
     cursor: cursorSchema,
   });

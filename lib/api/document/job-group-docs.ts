@@ -96,6 +96,24 @@ export const jobGroupsDoc = {
   },
 } satisfies RouteDoc;
 
+export const jobCountDoc = {
+  summary: "Count jobs",
+  description:
+    "Counts the jobs that a search with the same filter finds: up to 10,000, and with `state=dead` or `entry` up to 20,000. Of the jobs of all schedules, the newest 50,000 are looked at; 20,000 with a tag or target alone, and where the filter matches more than 5,000 schedules. Jobs that wait, run or retry are found at once while at most 20,000 are open.",
+  tag: "Jobs",
+  answers: {
+    200: {
+      what: "The number of jobs, up to the counting limit.",
+      schema: z.strictObject({
+        count: z.int().min(0),
+        more: z.boolean().describe("There may be more: counting stopped at its limit."),
+      }),
+      example: { count: 10_000, more: true },
+    },
+  },
+  problems: [404, 422],
+} satisfies RouteDoc;
+
 export const jobStatesDoc = {
   summary: "Count the jobs of bulk actions by state",
   operation: "countJobStates",

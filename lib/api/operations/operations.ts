@@ -25,12 +25,12 @@ import { type Explanation, explain } from "../../explain/explain.ts";
 import { type DeadPlace, type DeadSearch, listDead } from "../../history/dead-jobs.ts";
 import { type LabelRead, readLabel } from "../../history/groups/read-label.ts";
 import { jobsOf } from "../../history/job-history.ts";
+import { type JobSearch, searchJobs } from "../../history/jobs/search-jobs.ts";
 import { type NextOccurrences, nextOccurrences } from "../../history/next-occurrences.ts";
 import { readAnyJob } from "../../history/planned-job.ts";
 import { type Preview, type PreviewParams, previewSchedule } from "../../history/preview.ts";
 import { readSchedule, type ScheduleRead } from "../../history/read-schedule.ts";
 import { searchKey } from "../../history/search-histories.ts";
-import { type JobSearch, searchJobs } from "../../history/search-jobs.ts";
 import type { Count } from "../../history/search-page.ts";
 import {
   countSchedules,
@@ -95,6 +95,7 @@ import { type CommandOperations, commandOperations } from "./command-operations.
 import { type CredentialOperations, credentialOperations } from "./credential-operations.ts";
 import { type FailureOperations, failureOperations } from "./failure-operations.ts";
 import { type InboxOperations, inboxOperations } from "./inbox-operations.ts";
+import { type JobCountOperations, jobCountOperations } from "./job-count-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
 
 /** One page of a list, and in `next` where the next page starts; the last page has none. */
@@ -160,6 +161,7 @@ export interface Operations extends BoardOperations {
   cancelJob(params: JobParams): Promise<{ job: JobRead; asked: boolean }>;
   retryJob(params: JobParams): Promise<JobRead>;
   failures: FailureOperations;
+  jobCounts: JobCountOperations;
   cancelMany(params: CancelManyParams): Promise<CancelledMany>;
   retryMany(params: RetryManyParams): Promise<RetriedMany>;
   putCalendar(params: CalendarParams & { body: CalendarBody; ifNoneMatch?: boolean }): Promise<CalendarDone>;
@@ -265,6 +267,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     cancelJob: (params) => cancelAnyJob(deps, params),
     retryJob: (params) => retryAnyJob(deps, params),
     failures: failureOperations(sql),
+    jobCounts: jobCountOperations(sql),
     cancelMany: (params) => cancelMany(deps, params),
     retryMany: (params) => retryMany(deps, params),
     putCalendar: (params) => putCalendar(deps, params),

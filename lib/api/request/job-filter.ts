@@ -58,28 +58,29 @@ const entries = z
   )
   .transform((text) => text.split(","));
 
-export const jobsQuery = z
-  .strictObject({
-    state: z.enum(jobStates).optional(),
-    ...ownerShapes,
-    ...foundShapes,
-    upcoming: z
-      .enum(["true", "false"], { error: "takes `true` or `false`" })
-      .transform((text) => text === "true")
-      .optional()
-      .describe(
-        "`false`: only jobs whose occurrence has come. `true`: only jobs that are made ahead of it, up to three minutes, or enqueued for later; never dead ones.",
-      ),
-    ...late,
-    ...errorGroups,
-    entry: entries
-      .optional()
-      .describe(
-        `Jobs that calls of \`jobs:retry\` or \`jobs:cancel\` have changed, in the states that they have now: the \`entry\` of up to ${entriesMax} answers, separated by commas. Of the other filters it takes \`state\` and \`prefix\`.`,
-      ),
-    ...pageQuery,
-  })
-  .refine(isRange, noRange);
+const searchShapes = {
+  state: z.enum(jobStates).optional(),
+  ...ownerShapes,
+  ...foundShapes,
+  upcoming: z
+    .enum(["true", "false"], { error: "takes `true` or `false`" })
+    .transform((text) => text === "true")
+    .optional()
+    .describe(
+      "`false`: only jobs whose occurrence has come. `true`: only jobs that are made ahead of it, up to three minutes, or enqueued for later; never dead ones.",
+    ),
+  ...late,
+  ...errorGroups,
+  entry: entries
+    .optional()
+    .describe(
+      `Jobs that calls of \`jobs:retry\` or \`jobs:cancel\` have changed, in the states that they have now: the \`entry\` of up to ${entriesMax} answers, separated by commas. Of the other filters it takes \`state\` and \`prefix\`.`,
+    ),
+};
+
+export const jobsQuery = z.strictObject({ ...searchShapes, ...pageQuery }).refine(isRange, noRange);
+
+export const jobCountQuery = z.strictObject(searchShapes).refine(isRange, noRange);
 
 export const statesQuery = z.strictObject({
   entry: entries.describe(

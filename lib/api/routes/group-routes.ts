@@ -7,6 +7,7 @@ import { Refusal } from "../../refusal.ts";
 import { isKeyPlace, keyFault } from "../../schedule/shape/schedule-key.ts";
 import { storableText } from "../../schedule/shape/text.ts";
 import type { Label } from "../../schedule/shared-holds.ts";
+import type { Token } from "../../token/token.ts";
 import { groupListDoc, labelDocs } from "../document/group-docs.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Answer } from "../request/answer.ts";
@@ -16,7 +17,7 @@ import { type Route, readShape, route } from "../request/route.ts";
 import { readSearchCursor, writeSearchCursor } from "../request/search-cursor.ts";
 import { jobListView } from "../views/job-view.ts";
 import { scheduleListView } from "../views/schedule-view.ts";
-import { ownerFor } from "./hold-owner.ts";
+import { mayRelease, ownerFor } from "./hold-owner.ts";
 
 const cancelShape = pauseShape.pick({ reason: true });
 const goOnQuery = z.strictObject({ cursor: pageQuery.cursor });
@@ -75,9 +76,9 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
           status: 200,
           body: {
             [scope]: label.name,
-            holds: holds.map(sharedHoldView),
+            holds: holds.map((hold) => sharedHoldView(hold, token)),
             schedules: schedules.map(scheduleListView),
-            jobs: jobs.items.map((job) => ({ ...jobListView(job), waitsFor: job.waitsFor })),
+            jobs: jobs.items.map(jobListView),
             moreJobs: jobs.more,
             ...(next === undefined ? {} : { cursor: writeCursor("schedules", next) }),
           },
@@ -103,6 +104,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
             prefix: token.prefix ?? undefined,
             revision: readRevision(query.cursor),
           }),
+          token,
         );
       },
     }),
@@ -123,6 +125,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
             prefix: token.prefix ?? undefined,
             revision: readRevision(query.cursor),
           }),
+          token,
         );
       },
     }),
@@ -161,29 +164,33 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
  * The answer has a cursor if members are left. The ticks go on with these; the same call with the
  * cursor goes on at once.
  */
-function answerOf({ done, hold, unfinished }: SharedHoldDone): Answer {
+function answerOf({ done, hold, unfinished }: SharedHoldDone, token: Token): Answer {
   return {
     status: 200,
     body: {
       done,
-      hold: hold === null ? null : sharedHoldView(hold),
+      hold: hold === null ? null : sharedHoldView(hold, token),
       ...(unfinished === undefined ? {} : { cursor: writeCursor("holds", unfinished) }),
     },
   };
 }
 
-function sharedHoldView({
-  owner,
-  prefix,
-  reason,
-  until,
-  since,
-  releasedAt,
-  reached,
-  members,
-}: SharedHoldRead) {
+function sharedHoldView(
+  { scope, owner, prefix, reason, until, since, releasedAt, reached, members }: SharedHoldRead,
+  token: Token,
+) {
   const progress = releasedAt !== null ? "releasing" : reached !== null ? "setting" : "set";
-  return { owner, prefix: prefix === "" ? null : prefix, reason, until, since, progress, members };
+  const releasable = releasedAt === null && mayRelease(token, { scope, owner, reach: prefix });
+  return {
+    owner,
+    prefix: prefix === "" ? null : prefix,
+    reason,
+    until,
+    since,
+    progress,
+    members,
+    releasable,
+  };
 }
 
 function readLabelName(scope: Label["scope"], name: string): Label {

@@ -1,5 +1,6 @@
-import { carillonsOwn } from "../../schedule/holds.ts";
-import type { Token } from "../../token/token.ts";
+import { covers } from "../../schedule/hold-reach.ts";
+import { carillonsOwn, type Hold } from "../../schedule/holds.ts";
+import { allows, type Token } from "../../token/token.ts";
 import { forbidden } from "../request/problem.ts";
 
 type Verb = "pause" | "resume";
@@ -27,6 +28,19 @@ function named(verb: Verb, token: Acting, owner: string | null | undefined): str
   if (owner === null || owner === undefined) return undefined;
   refuseOwner(token, verb, owner);
   return owner;
+}
+
+/** Whether the token may release a hold that stands: by its scope, by the owner, and by the keys of the maker. */
+export function mayRelease(
+  token: Token,
+  { scope, owner, reach }: Pick<Hold, "scope" | "owner" | "reach">,
+): boolean {
+  const isCarillons = scope === "schedule" && owner === carillonsOwn.owner;
+  return (
+    allows(token, "write") &&
+    (token.scope === "admin" || owner === token.name || isCarillons) &&
+    covers({ reach: { prefix: token.prefix ?? "", team: token.team ?? "" } }, { reach })
+  );
 }
 
 export function refuseOwner(token: Acting, verb: Verb, owner: string): void {

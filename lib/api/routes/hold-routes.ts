@@ -12,6 +12,7 @@ import { narrowed } from "../request/reach.ts";
 import { type Route, route } from "../request/route.ts";
 import { readSearchCursor, writeSearchCursor } from "../request/search-cursor.ts";
 import { endedHoldView, holdExample, holdSchema, holdView } from "../views/hold-shape.ts";
+import { mayRelease } from "./hold-owner.ts";
 
 const holdQuery = z
   .strictObject({
@@ -77,7 +78,10 @@ export function holdRoutes(operations: Pick<Operations, "readHolds" | "readEnded
           next === undefined ? {} : { cursor: writeSearchCursor("hold-board", filter, boardPlaceText(next)) };
         return {
           status: 200,
-          body: { items: items.map((hold) => holdView(hold, now, token)), ...following },
+          body: {
+            items: items.map((hold) => holdView(hold, { now, token, mayRelease: mayRelease(token, hold) })),
+            ...following,
+          },
         };
       },
     }),

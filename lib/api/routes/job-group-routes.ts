@@ -1,18 +1,39 @@
 import type * as z from "zod";
 import { groupPlaceText, type JobGroup, readGroupPlace } from "../../history/error-groups.ts";
-import { jobGroupsDoc, jobStatesDoc } from "../document/job-group-docs.ts";
+import type { Count } from "../../history/search-page.ts";
+import { jobCountDoc, jobGroupsDoc, jobStatesDoc } from "../document/job-group-docs.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Answer } from "../request/answer.ts";
-import { groupsQuery, statesQuery } from "../request/job-filter.ts";
+import {
+  entryFilter,
+  groupsQuery,
+  historyFilter,
+  jobCountQuery,
+  statesQuery,
+} from "../request/job-filter.ts";
 import { narrowed, refuseForeignKey } from "../request/reach.ts";
 import { type Route, route } from "../request/route.ts";
 import { readSearchCursor, writeSearchCursor } from "../request/search-cursor.ts";
 
 type Asked = Omit<z.infer<typeof groupsQuery>, "limit" | "cursor">;
 
-/** Failed jobs in groups of the same error, and the jobs of bulk actions by state. */
+/** Counts of jobs, failed jobs in groups of the same error, and the jobs of bulk actions by state. */
 export function jobGroupRoutes(operations: Operations): Route[] {
   return [
+    route({
+      method: "GET",
+      path: "/v1/jobs:count",
+      scope: "read",
+      query: jobCountQuery,
+      doc: jobCountDoc,
+      answer: async ({ query: asked, token }) => {
+        if (asked.key !== undefined) refuseForeignKey(token, asked.key);
+        const within = narrowed(token, asked.prefix);
+        const { count, more } =
+          within === null ? noJobs : await countOf(operations, { ...asked, ...within }, asked);
+        return { status: 200, body: { count, more } };
+      },
+    }),
     route({
       method: "GET",
       path: "/v1/jobs:states",
@@ -48,6 +69,24 @@ export function jobGroupRoutes(operations: Operations): Route[] {
       },
     }),
   ];
+}
+
+const noJobs: Count = { count: 0, more: false };
+
+type Sought = z.infer<typeof jobCountQuery>;
+
+/** Chooses as `GET /v1/jobs` does: jobs of entries, dead jobs, the history of a key, or all jobs. */
+async function countOf(operations: Operations, filter: Sought, asked: Sought): Promise<Count> {
+  const ofEntries = entryFilter(filter);
+  if (ofEntries !== null) {
+    const { state, ...entries } = ofEntries;
+    const { count, more, states } = await operations.failures.countEntries(entries);
+    return { count: state === undefined ? count : states[state], more };
+  }
+  const { key, state, entry: _, ...others } = filter;
+  if (state === "dead") return filter.upcoming === true ? noJobs : operations.jobCounts.dead(filter);
+  if (key !== undefined) return operations.jobCounts.ofKey(historyFilter(asked));
+  return operations.jobCounts.all({ ...others, state });
 }
 
 const nothing: Answer = { status: 200, body: { items: [], looked: 0, more: false, lookedFrom: null } };

@@ -36,6 +36,13 @@ export const holdSchema = z
       .describe("`ending`: released or past its end, and not off all of its schedules yet."),
     endedAt: instantText.nullable(),
     endedBy: z.string().nullable().describe("The actor that released it; `carillon` if it ended by itself."),
+    reach: z
+      .string()
+      .nullable()
+      .describe(
+        "Its maker reached the keys that begin with this; empty for all keys. Only a token that reaches as many may release it. Null for a hold that Carillon has set by itself, which every token that may write may release, for one of an older version, and for an ended one.",
+      ),
+    releasable: z.boolean().describe("Whether the token of the request may release it."),
   })
   .meta({
     id: "BoardHold",
@@ -44,8 +51,11 @@ export const holdSchema = z
 
 type HoldView = z.input<typeof holdSchema>;
 
-export function holdView(hold: BoardHold, now: Date, token: Pick<Token, "prefix">): HoldView {
-  const { scope, name, owner, prefix, reason, since, until, members, state } = hold;
+export function holdView(
+  hold: BoardHold,
+  { now, token, mayRelease }: { now: Date; token: Pick<Token, "prefix">; mayRelease: boolean },
+): HoldView {
+  const { scope, name, owner, prefix, reason, since, until, members, state, reach } = hold;
   const isForeign = prefix !== null && !reaches(token, prefix);
   const left = until === null ? null : Math.max(0, Math.ceil((until.getTime() - now.getTime()) / 1_000));
   return {
@@ -61,6 +71,8 @@ export function holdView(hold: BoardHold, now: Date, token: Pick<Token, "prefix"
     state,
     endedAt: null,
     endedBy: null,
+    reach,
+    releasable: state === "binding" && mayRelease,
   };
 }
 
@@ -73,6 +85,8 @@ export function endedHoldView({ id: _, since, until, endedAt, ...hold }: EndedHo
     secondsLeft: null,
     state: "ended",
     endedAt: endedAt.toISOString(),
+    reach: null,
+    releasable: false,
   };
 }
 
@@ -89,4 +103,6 @@ export const holdExample: HoldView = {
   state: "binding",
   endedAt: null,
   endedBy: null,
+  reach: "",
+  releasable: true,
 };

@@ -18,6 +18,12 @@ const jobFields = {
   attempt: z.int().describe("The number of attempts so far."),
   checks: z.int().describe("For a recheck: its number in the chain of rechecks."),
   cancelling: z.boolean().describe("A cancel is requested, and the worker has not confirmed it yet."),
+  waitsFor: z
+    .enum(["time", "hold", "overlap", "group", "target", "worker"])
+    .nullable()
+    .describe(
+      "Why an open job has not started: its time, a hold, an earlier run of its schedule, another job of its group, room at its target, or a worker. Null where it runs or is settled.",
+    ),
   readyAt: instantText.nullable().describe("When the next attempt may start."),
   startedAt: instantText.nullable().describe("When a worker first claimed it."),
   finishedAt: instantText
@@ -83,17 +89,6 @@ export const jobListSchema = z
   .strictObject(jobFields)
   .meta({ id: "ListedJob", description: "A job in a list, without its payload." });
 
-/** An open job of a group or a tag. */
-export const openJobSchema = z
-  .strictObject({
-    ...jobFields,
-    waitsFor: z
-      .enum(["time", "hold", "overlap", "group", "target"])
-      .nullable()
-      .describe("Why the job has not started; null where it is running or may start at once."),
-  })
-  .meta({ id: "OpenJob", description: "A job that is not settled." });
-
 export const jobSchema = z
   .strictObject({
     ...jobFields,
@@ -149,6 +144,7 @@ export function jobListView(job: JobRead) {
     attempt: job.attempt,
     checks: job.checks,
     cancelling: job.cancelling,
+    waitsFor: job.waitsFor,
     readyAt: job.readyAt,
     startedAt: job.startedAt,
     finishedAt: job.finishedAt,

@@ -14,6 +14,13 @@ export const holdSchema = z
     since: instantText,
     group: z.string().optional().describe("The group it was set on."),
     tag: z.string().optional().describe("The tag it was set on."),
+    reach: z
+      .string()
+      .nullable()
+      .optional()
+      .describe(
+        "For a current hold: its maker reached the keys that begin with this; empty for all keys. Only a token that reaches as many may release it. Null for a hold that Carillon has set by itself, and for one of an older version.",
+      ),
   })
   .meta({ id: "Hold", description: "A pause with an owner, a reason and optionally an end." });
 
@@ -112,6 +119,6 @@ export function scheduleListView({ body, ...schedule }: ScheduleRead) {
 }
 
 /** A hold of a group or a tag names it. */
-export function holdView({ scope, name, owner, reason, until, since }: Hold) {
-  return { owner, reason, until, since, ...(scope === "schedule" ? {} : { [scope]: name }) };
+export function holdView({ scope, name, owner, reason, until, since, reach }: Hold) {
+  return { owner, reason, until, since, ...(scope === "schedule" ? {} : { [scope]: name }), reach };
 }

@@ -39,12 +39,7 @@ function showMembers(
   if (cursor !== undefined) out.note(`There are more schedules: carillon ls ${printable(filter)}`);
   if (jobs.length === 0) return;
   out.line();
-  const waits = {
-    title: "WAITS FOR",
-    text: (job: Members["jobs"][number]) => job.waitsFor ?? "",
-    whole: true,
-  };
-  out.table([...jobColumns(out), waits], jobs, "");
+  out.table(jobColumns(out), jobs, "");
   if (moreJobs) out.note(`There are more unsettled jobs: carillon jobs ${printable(filter)} --state waiting`);
 }
 

@@ -14,7 +14,7 @@ const holds = command({
   summary: "List what is paused: owner, reason, members and time left",
   usage: "",
   about:
-    "Those that end first come first. The hold of a group or tag is one line: its members are the schedules that it covers, counted up to 1,000; of a larger hold those that it was put on.",
+    "Those that end first come first. The hold of a group or tag is one line: its members are the schedules that it covers, counted up to 1,000; of a larger hold those that it was put on. RELEASE says whether your token may release it: only a token that reaches as many keys as SET FOR names may.",
   words: { min: 0, max: 0 },
   options: {
     scope: { value: "scope", about: "schedule, group or tag" },
@@ -61,6 +61,8 @@ function showHolds(out: Output, items: readonly BoardHold[], ended: boolean): vo
           whole: true,
         },
         { title: "LEFT", text: leftText, align: "right", whole: true },
+        { title: "SET FOR", text: reachText },
+        { title: "RELEASE", text: ({ releasable }) => (releasable ? "yes" : "no"), whole: true },
       ];
   out.table(
     [
@@ -84,6 +86,12 @@ function showHolds(out: Output, items: readonly BoardHold[], ended: boolean): vo
 function leftText({ secondsLeft }: BoardHold): string {
   if (secondsLeft === null) return "";
   return secondsLeft === 0 ? "over" : durationText(secondsLeft * 1_000);
+}
+
+/** The keys that its maker reached: a token of fewer keys may not release it. */
+function reachText({ reach }: BoardHold): string {
+  if (reach === null) return "-";
+  return reach === "" ? "all keys" : `keys ${reach}…`;
 }
 
 function nameOf({ scope, name, prefix }: BoardHold): string {

@@ -13,7 +13,7 @@ import {
   ownerOptions,
   ownersFrom,
 } from "../job-filter-options.ts";
-import { noteReach, pageSize, someOf } from "../listed.ts";
+import { noteReach, pageSize, showCount, someOf } from "../listed.ts";
 import { jobColumns, showJob } from "../output/shown-job.ts";
 import { counted } from "../output/table.ts";
 import { oneOf } from "../schedule-filter.ts";
@@ -44,6 +44,7 @@ const jobs = command({
       about: "The jobs of a retry or a cancel, by the entries that it printed; takes --state and --prefix",
     },
     ...listOptions,
+    count: { about: "Only the number of jobs" },
   },
   examples: [
     "carillon jobs report:weekly",
@@ -51,6 +52,7 @@ const jobs = command({
     "carillon jobs --state dead --prefix order:",
     `carillon jobs --late-by 5m --from "2h ago"`,
     "carillon jobs --state dead --json --all",
+    "carillon jobs --state waiting --count",
     "carillon jobs --entry 812 --state dead",
   ],
   run: async (call) => {
@@ -58,8 +60,10 @@ const jobs = command({
     const entry = call.given.text("entry");
     const filter = { ...filterFrom(call), key: argumentOr(call, "key") };
     const upcoming = entry === undefined ? upcomingFrom(call, filter) : undefined;
+    const total = () => client.jobs.count({ ...filter, entry, upcoming, signal });
+    if (call.given.flag("count")) return showCount(out, await total());
     const list = client.jobs.list({ ...filter, entry, upcoming, limit: pageSize(call), signal });
-    const found = await someOf(call, list);
+    const found = await someOf(call, list, total);
     out.table(jobColumns(out), found, "No job matches.");
     if (entry !== undefined) await noteStates(call, entry);
     else if (found.length === 0) await noteReach(call, filter.key ?? filter.prefix);

@@ -5,7 +5,7 @@ import { bulk, bulkOptions, isFiltered } from "../bulk.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { dryRunOption, ifMatchOption, listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
-import { noteReach, pageSize, someOf } from "../listed.ts";
+import { noteReach, pageSize, showCount, someOf } from "../listed.ts";
 import { scheduleColumns, showEdit, showSchedule } from "../output/shown-schedule.ts";
 import { bulkFilterFrom, scheduleFilterFrom, scheduleFilterOptions } from "../schedule-filter.ts";
 import { bodyFrom, scheduleOptions } from "../schedule-flags.ts";
@@ -122,12 +122,7 @@ const ls = command({
   run: async (call) => {
     const { given, client, out, signal } = call;
     const total = () => client.schedules.count({ ...scheduleFilterFrom(call), signal });
-    if (given.flag("count")) {
-      const { count, more } = await total();
-      if (out.isJson) out.json({ count, more });
-      else out.line(`${count}${more ? " or more" : ""}`);
-      return;
-    }
+    if (given.flag("count")) return showCount(out, await total());
     const filter = scheduleFilterFrom(call);
     const list = client.schedules.list({ ...filter, limit: pageSize(call), signal });
     const schedules = await someOf(call, list, total);

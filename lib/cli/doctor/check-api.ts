@@ -9,6 +9,7 @@ import type { Call } from "../command.ts";
 import { isLoopback } from "../connection.ts";
 import { measuredText } from "../times.ts";
 import type { Check } from "./check.ts";
+import { checkEvents } from "./check-events.ts";
 
 type ApiCall = Pick<Call, "signal" | "now"> & { client: Carillon; url: string; isNamed: boolean };
 
@@ -25,6 +26,7 @@ export async function checkApi(call: ApiCall): Promise<Check[]> {
       { name: "token", state: "good", text: tokenText(own) },
       await checkClock(call),
       await checkZones(call),
+      await checkEvents(call),
     ];
   } catch (error) {
     if (isDenied(error))

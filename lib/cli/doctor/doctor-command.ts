@@ -19,7 +19,7 @@ export const doctorCommand: Command = command({
   summary: "Say what is wrong with this environment",
   usage: "",
   about:
-    "A line for each part: ✓ is well, ✗ is wrong and says what to do, – does not apply here. It looks at this machine, the packages of this project, its handlers, its schedules as `dev` reads them at its start (only a running API knows calendars), and the API; with --url at a deployment. Docker is not needed. The exit code is 1 if something is wrong.",
+    "A line for each part: ✓ is well, ✗ is wrong and says what to do, – does not apply here. It looks at this machine, the packages of this project, its handlers, its schedules as `dev` reads them at its start (only a running API knows calendars), and the API, with the events that its schedules send; with --url at a deployment. Docker is not needed. The exit code is 1 if something is wrong.",
   words: { min: 0, max: 0 },
   options,
   examples: ["carillon doctor", "carillon doctor --handlers jobs/handlers.ts --json"],

@@ -1,3 +1,5 @@
+import type { JobSummary } from "../../client/main.ts";
+
 /** A few words for each `reason` of a job, as in docs/states.md. */
 const words: Readonly<Record<string, string>> = {
   attempts: "all attempts of its retry policy failed",
@@ -15,6 +17,18 @@ const words: Readonly<Record<string, string>> = {
   paused: "its schedule was held, and catchUp leaves it out",
   calendar: "a calendar leaves out its day",
 };
+
+const waits: Readonly<Record<NonNullable<JobSummary["waitsFor"]>, string>> = {
+  time: "waits for its time",
+  hold: "held",
+  overlap: "waits for the run before it",
+  group: "waits for its turn in the group",
+  target: "waits for room at its target",
+  worker: "waits for a worker",
+};
+
+/** The cause for which an open job waits. */
+export const waitText = (waitsFor: NonNullable<JobSummary["waitsFor"]>): string => waits[waitsFor];
 
 export function reasonText(reason: string): string {
   const text = words[reason];

@@ -1,7 +1,7 @@
 import type { Job, JobSummary } from "../../client/main.ts";
 import { measuredText } from "../times.ts";
 import type { Output } from "./output.ts";
-import { reasonText } from "./reasons.ts";
+import { reasonText, waitText } from "./reasons.ts";
 import { printable, stateColour } from "./style.ts";
 import { type Column, wholeTime } from "./table.ts";
 import { showTimeline } from "./timeline.ts";
@@ -20,8 +20,13 @@ export function jobColumns({ times }: Output): Column<JobSummary>[] {
 }
 
 /** The reason or further state of a job, and its kind if it is no job of the cadence. */
-function reasonOf({ reason, cancelling, kind }: JobSummary): string {
-  const words = [cancelling ? "notified to stop" : "", reason ?? "", kind === "cadence" ? "" : `(${kind})`];
+function reasonOf({ reason, cancelling, kind, waitsFor }: JobSummary): string {
+  const words = [
+    cancelling ? "notified to stop" : "",
+    reason ?? "",
+    waitsFor === null ? "" : waitText(waitsFor),
+    kind === "cadence" ? "" : `(${kind})`,
+  ];
   return words.filter((each) => each !== "").join(" ");
 }
 
@@ -45,6 +50,7 @@ export function showJob(out: Output, job: Job, done?: string): void {
     ["kind", job.kind === "cadence" ? null : job.kind],
     ["stop", job.cancelling ? "its worker is notified to stop it" : null],
     ["reason", job.reason === null ? null : printable(reasonText(job.reason))],
+    ["waits", job.waitsFor === null ? null : waitText(job.waitsFor)],
     ["error", job.error === null ? null : out.paint(printable(job.error), "red")],
     ["error group", job.errorGroup],
     [`due (${times.zone})`, times.both(job.dueAt)],

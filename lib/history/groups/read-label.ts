@@ -2,7 +2,7 @@ import type { Tx } from "../../db/connect.ts";
 import { databaseClock } from "../../db/database-clock.ts";
 import { type Label, type SharedHold, sharedHoldsOf } from "../../schedule/shared-holds.ts";
 import { withCovered } from "../holds/covered-schedules.ts";
-import { type OpenJob, type OpenJobs, openJobsMax, openJobsOf } from "../open-jobs.ts";
+import { type OpenJobs, openJobsMax, openJobsOf } from "../open-jobs.ts";
 import type { ScheduleRead } from "../read-schedule.ts";
 import { listSchedules } from "../search-schedules.ts";
 import { jobsToCome } from "../unmade-jobs.ts";
@@ -58,9 +58,7 @@ async function openAndToCome(tx: Tx, ids: readonly string[]): Promise<OpenJobs> 
   const toCome = await jobsToCome(tx, ids);
   const open = await openJobsOf(tx, ids);
   const known = new Set(open.items.map(({ id }) => id));
-  const others = toCome
-    .filter(({ id }) => !known.has(id))
-    .map((job): OpenJob => ({ ...job, waitsFor: job.readyAt === null ? "hold" : "time" }));
+  const others = toCome.filter(({ id }) => !known.has(id));
   const all = [...open.items, ...others].sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime());
   return { items: all.slice(0, openJobsMax), more: open.more || all.length > openJobsMax };
 }

@@ -25,6 +25,8 @@ export interface BoardHold {
   owner: string;
   /** The keys that a hold of a label covers; empty for all. Null for a hold of one schedule. */
   prefix: string | null;
+  /** The keys that its maker reached; empty for all. Null as in `Hold`. */
+  reach: string | null;
   reason: string | null;
   since: Date;
   until: Date | null;
@@ -120,7 +122,7 @@ interface Looking {
 async function lookAtShared(tx: Tx, { filter, from, most }: Looking): Promise<Looked> {
   const { scope, owner, prefix, endsBefore } = filter;
   const rows = await tx<BoardRow[]>`
-    select h.scope, h.name, h.owner, h.prefix, h.reason, h.since, nullif(h.until, 'infinity') as until, h.members, null as "scheduleId",
+    select h.scope, h.name, h.owner, h.prefix, h.prefix as reach, h.reason, h.since, nullif(h.until, 'infinity') as until, h.members, null as "scheduleId",
       h.released_at is not null as released, h.released_at is null and h.reached is null as "isSet",
       (true ${scope === undefined ? tx`` : tx`and h.scope = ${scope}`} ${owner === undefined ? tx`` : tx`and h.owner = ${owner}`}
         ${prefix === undefined ? tx`` : tx`and ${bindsUnder(tx, prefix)}`}) as fits
@@ -156,7 +158,7 @@ async function lookAtOwn(tx: Tx, { filter, from, most }: Looking): Promise<Looke
           where ${within} order by ${order} limit ${most}`;
   const to = `${prefix ?? ""}${highestCharacter}`;
   const rows = await tx<BoardRow[]>`
-    select 'schedule' as scope, coalesce(s.key, '') as name, h.owner, null as prefix, h.reason, h.schedule_id as "scheduleId",
+    select 'schedule' as scope, coalesce(s.key, '') as name, h.owner, null as prefix, h.reach, h.reason, h.schedule_id as "scheduleId",
       ${readableStart(tx, tx`h.since`)} as since, ${readableEnd(tx, tx`h.until`)} as until, 1 as members, false as released, false as "isSet",
       (s.key is not null ${owner === undefined ? tx`` : tx`and h.owner = ${owner}`}
         ${prefix === undefined ? tx`` : tx`and s.key >= ${prefix} and s.key < ${to}`}) as fits

@@ -13,6 +13,12 @@ export const jobsQuery = (carillon: Carillon, filter: JobFilter) =>
     getNextPageParam: (page) => page.cursor,
   });
 
+export const jobCountQuery = (carillon: Carillon, filter: JobFilter) =>
+  queryOptions({
+    queryKey: ["jobs", "count", filter],
+    queryFn: ({ signal }) => carillon.jobs.count({ ...filter, signal }),
+  });
+
 /** The errors of dead jobs, the most frequent first. */
 export const errorGroupsQuery = (carillon: Carillon, filter: JobGroupFilter) =>
   queryOptions({

@@ -1,4 +1,6 @@
+import type { JobSummary } from "../../client/job.ts";
 import type { Outcome } from "../../client/time.ts";
+import { outcomeOfState } from "./outcomes.ts";
 
 /** The reasons of `docs/states.md`, as short as a row has room for. */
 const words: Readonly<Record<string, string>> = {
@@ -26,4 +28,23 @@ const explained: ReadonlySet<Outcome> = new Set(["skipped", "dead", "cancelled"]
 export function whyText(outcome: Outcome, reason: string | null): string | null {
   if (reason === null || !explained.has(outcome)) return null;
   return words[reason] ?? reason;
+}
+
+const waits: Readonly<Record<NonNullable<JobSummary["waitsFor"]>, string>> = {
+  hold: "waits for the end of a hold",
+  overlap: "waits for the run before it",
+  group: "waits for its turn in the group",
+  target: "waits for room at its target",
+  time: "waits for its time",
+  worker: "waits for a worker",
+};
+
+/** The cause for which an open job waits. */
+export const waitText = (waitsFor: NonNullable<JobSummary["waitsFor"]>): string => waits[waitsFor];
+
+/** The cause of the state of a job, as short as a row has room for; empty where the state says all. */
+export function causeText({ state, error, reason, waitsFor }: JobSummary): string {
+  if (error !== null) return error;
+  if (waitsFor !== null) return waitText(waitsFor);
+  return whyText(outcomeOfState(state), reason) ?? "";
 }

@@ -83,6 +83,13 @@ export const reachRows: readonly Mutant[] = [
     tests: [reachTest],
   },
   {
+    name: "reach: a count of jobs has only those with the prefix",
+    file: "lib/api/routes/job-group-routes.ts",
+    text: "await countOf(operations, { ...asked, ...within }, asked)",
+    replacement: "await countOf(operations, asked, asked)",
+    tests: [searchTest],
+  },
+  {
     name: "reach: a search of jobs finds only those with the prefix",
     file: jobs,
     text: "searchPage(operations, { ...asked, ...within }, asked,",

@@ -13,6 +13,7 @@ const second = (n: number) => `2026-03-02T10:00:${String(n).padStart(2, "0")}.00
 const hold = (name: string, more: Partial<BoardHold> = {}): BoardHold => ({
   ...{ scope: "schedule", name, owner: "ops", prefix: null, reason: "a move", since: second(0), until: null },
   ...{ secondsLeft: null, members: 1, state: "binding", endedAt: null, endedBy: null },
+  ...{ reach: "", releasable: true },
   ...more,
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { chromium } from "../../support/chromium.ts";
 import type { OwnBrowser } from "../browser.ts";
-import { filledPage } from "../filled.ts";
+import { deadKey, filledPage } from "../filled.ts";
 import { axeFaults, textFaults } from "../look-faults.ts";
 import type { OwnPage } from "../own-page.ts";
 import { withBrowser } from "../with-browser.ts";
@@ -90,6 +90,22 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     await tab.close();
   });
 
+  test.each([
+    ["", { upcoming: false }],
+    ["?state=succeeded&prefix=device:", { state: "succeeded", prefix: "device:", upcoming: false }],
+    ["?state=dead", { state: "dead", upcoming: false }],
+    [`?key=${deadKey}`, { key: deadKey, upcoming: false }],
+    ["?state=cancelled", { state: "cancelled", upcoming: false }],
+  ] as const)("The list says how many jobs it has: /jobs%s", async (search, filter) => {
+    let meant = 0;
+    for await (const _ of own.client.jobs.list({ ...filter, limit: 100 })) meant += 1;
+    const tab = await browser.tab();
+    await tab.open(`/jobs${search}`);
+    const text = meant === 1 ? "1 job" : `${new Intl.NumberFormat("en").format(meant)} jobs`;
+    await tab.page.locator("header.title").getByText(`${text}, the `).waitFor();
+    await tab.close();
+  });
+
   test("A state has the same word in the filter as in the rows, and the API's in the address", async () => {
     const tab = await browser.tab();
     const { page } = tab;
@@ -157,6 +173,25 @@ describe.runIf(chromium !== undefined)("the list of jobs (needs Chromium)", () =
     await page.getByText("No job of this error is dead any more.").waitFor();
     const chips = page.getByRole("list", { name: "Further filters" });
     expect(await chips.textContent()).toBe("error group that no listed job hasdrop");
+    await tab.close();
+  });
+
+  test("The counts of retried jobs call skipped ones as the filter by state does", async () => {
+    const tab = await browser.tab();
+    const { page } = tab;
+    await page.route("**/v1/jobs:states?*", (route) =>
+      route.fulfill({
+        json: {
+          count: 3,
+          more: false,
+          states: { waiting: 0, running: 0, retrying: 0, succeeded: 1, skipped: 2, dead: 0, cancelled: 0 },
+        },
+      }),
+    );
+    await tab.open("/jobs?entry=999999");
+    await page.getByRole("link", { name: "2 skipped or missed" }).click();
+    await page.waitForURL(/state=skipped/);
+    expect(await page.getByLabel("State").locator("option:checked").innerText()).toBe("skipped or missed");
     await tab.close();
   });
 

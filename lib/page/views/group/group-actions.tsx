@@ -30,7 +30,7 @@ export function GroupActions({ group, holds }: GroupActionsProps) {
   return (
     <span className="actions">
       {mayPause ? <HoldGroup group={group} /> : null}
-      {mayResume && mine !== undefined ? (
+      {mayResume && mine?.releasable === true ? (
         <ReleaseLabel
           scope="group"
           name={group}

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { OpenJob } from "../../../client/job.ts";
+import type { JobSummary } from "../../../client/job.ts";
 import type { ScheduleSummary } from "../../../client/schedule.ts";
 import { countText, numberText } from "../../data/amounts.ts";
 import { scheduleCountQuery } from "../../data/schedule-queries.ts";
@@ -9,7 +9,7 @@ import { useSession } from "../../hooks/session-context.ts";
 interface GroupFactsProps {
   group: string;
   schedules: readonly ScheduleSummary[];
-  jobs: readonly OpenJob[];
+  jobs: readonly JobSummary[];
   hasMoreJobs: boolean;
 }
 

@@ -1,6 +1,7 @@
 import type { SharedHold } from "../../../client/groups.ts";
 import { amountText } from "../../data/amounts.ts";
 import { Panel } from "../../parts/panel.tsx";
+import { WiderHold } from "../../parts/release/wider-hold.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 
 export function GroupHolds({ holds }: { holds: readonly SharedHold[] }) {
@@ -25,6 +26,9 @@ export function GroupHolds({ holds }: { holds: readonly SharedHold[] }) {
                 </>
               )}
               {progressText(hold)}
+              {hold.releasable || hold.progress === "releasing" ? null : (
+                <WiderHold lead="; " reach={hold.prefix ?? ""} />
+              )}
             </span>
           </li>
         ))}

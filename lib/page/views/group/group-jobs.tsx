@@ -1,23 +1,16 @@
 import { Link } from "@tanstack/react-router";
-import type { OpenJob } from "../../../client/job.ts";
+import type { JobSummary } from "../../../client/job.ts";
 import { outcomeOfState } from "../../data/outcomes.ts";
+import { waitText } from "../../data/reason-words.ts";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 
 const shownMax = 20;
 
-const waits: Readonly<Record<NonNullable<OpenJob["waitsFor"]>, string>> = {
-  hold: "for the end of a hold",
-  overlap: "for the run before it",
-  group: "for its turn in the group",
-  target: "for room at its target",
-  time: "for its time",
-};
-
 interface GroupJobsProps {
   group: string;
-  jobs: readonly OpenJob[];
+  jobs: readonly JobSummary[];
   hasMore: boolean;
 }
 
@@ -37,7 +30,7 @@ export function GroupJobs({ group, jobs, hasMore }: GroupJobsProps) {
             </span>
             <span className="quiet">
               due <Instant at={dueAt} of={key} search={occurrence} />
-              {waitsFor === null ? "" : `, waits ${waits[waitsFor]}`}
+              {waitsFor === null ? "" : `, ${waitText(waitsFor)}`}
             </span>
           </li>
         ))}

@@ -6,6 +6,7 @@ import type { More } from "../../data/more.ts";
 import { filterText } from "../../data/text/filter-words.ts";
 import { useNow } from "../../hooks/use-now.ts";
 import { Actor } from "../../parts/actor.tsx";
+import { WiderHold } from "../../parts/release/wider-hold.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
 import { type HoldGroup, type HoldRow, holdRows } from "./hold-groups.ts";
@@ -87,7 +88,7 @@ const columnsWith = ({ toggle, setReleasing }: RowActions): Column<HoldRow>[] =>
   {
     name: "Reason",
     className: "reason",
-    cell: (row) => <span title={holdOf(row).reason ?? undefined}>{holdOf(row).reason ?? ""}</span>,
+    cell: (row) => <ReasonCell {...holdOf(row)} />,
   },
   { name: "Schedules", className: "members", cell: (row) => <Members row={row} /> },
   {
@@ -116,6 +117,15 @@ function membersText(row: HoldRow): string {
   if ("group" in row) return countText({ count: row.group.members.length, more: row.group.hasMore });
   const { members } = row.hold;
   return members === null || row.isMember ? "" : numberText(members);
+}
+
+function ReasonCell({ reason, reach, releasable, state }: BoardHold) {
+  return (
+    <>
+      <span title={reason ?? undefined}>{reason ?? ""}</span>{" "}
+      {releasable || state !== "binding" ? null : <WiderHold reach={reach} />}
+    </>
+  );
 }
 
 interface GroupCellProps {

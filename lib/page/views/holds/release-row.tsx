@@ -1,7 +1,5 @@
-import { useQuery } from "@tanstack/react-query";
 import type { BoardHold } from "../../../client/holds.ts";
-import { ownTokenQuery, useMay } from "../../data/token-query.ts";
-import { useSession } from "../../hooks/session-context.ts";
+import { useMay } from "../../data/token-query.ts";
 import { ReleaseLabel } from "../../parts/release/release-label.tsx";
 import { ReleaseSchedule } from "../../parts/release/release-schedule.tsx";
 import type { HoldGroup, HoldRow } from "./hold-groups.ts";
@@ -27,13 +25,13 @@ interface OneProps extends Pick<ReleaseRowProps, "onOpenChange"> {
   hold: BoardHold;
 }
 
-function One({ hold: { scope, name, owner, prefix, reason, since, state }, onOpenChange }: OneProps) {
-  const may = useMayRelease(owner);
-  if (owner === null || state !== "binding" || scope === "filter" || !may[scope]) return null;
+function One({ hold, onOpenChange }: OneProps) {
+  const { scope, name, owner, prefix, reason, since, releasable } = hold;
+  if (owner === null || scope === "filter" || !releasable) return null;
   const title = `Release the hold of “${owner}” on the ${scope} “${name}”?`;
   if (scope === "schedule") {
-    const hold = { owner, reason, since };
-    return <ReleaseSchedule {...{ name, hold, button, title, onOpenChange }} />;
+    const props = { name, button, title, onOpenChange };
+    return <ReleaseSchedule {...props} hold={{ owner, reason, since }} />;
   }
   return <ReleaseLabel {...{ scope, name, owner, prefix, button, title, onOpenChange }} />;
 }
@@ -43,27 +41,11 @@ interface TogetherProps extends Pick<ReleaseRowProps, "onOpenChange"> {
 }
 
 function Together({ group: { members, hasMore }, onOpenChange }: TogetherProps) {
-  const [{ owner, state }] = members;
-  const may = useMayRelease(owner);
-  if (owner === null || state !== "binding" || !may.together) return null;
+  const [{ owner }] = members;
+  const mayMany = useMay("resumeManySchedules");
+  const keys = members.filter(({ releasable }) => releasable).map(({ name }) => name);
+  if (owner === null || !mayMany || keys.length === 0) return null;
   const title = `Release these holds of “${owner}”?`;
-  const keys = members.map(({ name }) => name);
-  return <ReleaseTogether {...{ owner, keys, hasMore, button, title, onOpenChange }} />;
-}
-
-/** Carillon's own holds, which every token that may release may release. */
-const carillonsOwner = "carillon";
-
-/** An admin may release the holds of others too. */
-function useMayRelease(owner: string | null) {
-  const { carillon } = useSession();
-  const { data } = useQuery(ownTokenQuery(carillon));
-  const isOwn = data !== undefined && (data.scope === "admin" || owner === data.holdOwner);
-  const isOfCarillon = owner === carillonsOwner;
-  return {
-    schedule: useMay("resumeSchedule") && (isOwn || isOfCarillon),
-    group: useMay("resumeGroup") && isOwn,
-    tag: useMay("resumeTag") && isOwn,
-    together: useMay("resumeManySchedules") && (isOwn || isOfCarillon),
-  } as const;
+  const wider = members.length - keys.length;
+  return <ReleaseTogether {...{ owner, keys, wider, hasMore, button, title, onOpenChange }} />;
 }

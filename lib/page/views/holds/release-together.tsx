@@ -13,6 +13,8 @@ import { holdText, type ReleaseProps } from "../../parts/release/release-props.t
 interface ReleaseTogetherProps extends ReleaseProps {
   owner: string;
   keys: readonly string[];
+  /** How many holds of the row stay, because their maker reached more keys than this token. */
+  wider: number;
   /** Holds that were set with these may be on the board and not loaded yet. */
   hasMore: boolean;
 }
@@ -20,7 +22,15 @@ interface ReleaseTogetherProps extends ReleaseProps {
 type Counted = Required<Pick<BulkPreview, "count" | "more" | "paused">>;
 
 /** Ends the holds of one owner that were set together, after a dry run of the server. */
-export function ReleaseTogether({ owner, keys, hasMore, button, title, onOpenChange }: ReleaseTogetherProps) {
+export function ReleaseTogether({
+  owner,
+  keys,
+  wider,
+  hasMore,
+  button,
+  title,
+  onOpenChange,
+}: ReleaseTogetherProps) {
   const { carillon } = useSession();
   const own = useQuery(ownTokenQuery(carillon));
   const hold = holdText(owner, own.data?.holdOwner);
@@ -35,6 +45,7 @@ export function ReleaseTogether({ owner, keys, hasMore, button, title, onOpenCha
         <p>
           {hold} ends on <b>{amountText({ count, more }, "schedule")}</b>. {countText(paused)} of them{" "}
           {isOrAre(paused)} held now; those with another hold stay held.
+          {wider === 0 ? "" : ` ${stayText(wider)}`}
           {hasMore ? " The board has more of these holds, which are not loaded yet; they stay." : ""}
         </p>
       )}
@@ -47,11 +58,21 @@ export function ReleaseTogether({ owner, keys, hasMore, button, title, onOpenCha
           isStopped,
         });
         const after = await tryAll(carillon, actions).catch(() => undefined);
-        return releasedText({ hold, done, held: after?.paused, rest });
+        const released = releasedText({ hold, done, held: after?.paused, rest });
+        return wider === 0 ? released : `${released} ${stayText(wider)}`;
       }}
       onOpenChange={onOpenChange}
     />
   );
+}
+
+function stayText(wider: number): string {
+  const others = amountText(
+    { count: wider, more: false },
+    "other hold of this row stays",
+    "other holds of this row stay",
+  );
+  return `${others}: set by a token that reaches more keys than yours.`;
 }
 
 /** One call takes a limited number of keys. */

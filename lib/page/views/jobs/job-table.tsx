@@ -3,7 +3,7 @@ import type { JobSummary } from "../../../client/job.ts";
 import { fineSpanText, spanText } from "../../data/amounts.ts";
 import type { More } from "../../data/more.ts";
 import { outcomeOfState } from "../../data/outcomes.ts";
-import { whyText } from "../../data/reason-words.ts";
+import { causeText } from "../../data/reason-words.ts";
 import { OutcomeWord } from "../../parts/outcome-mark.tsx";
 import { Instant } from "../../parts/time/instant.tsx";
 import { type Column, VirtualTable } from "../../parts/virtual-table.tsx";
@@ -63,8 +63,8 @@ const columns: readonly Column<JobSummary>[] = [
   {
     name: "Why",
     className: "cause",
-    cell: ({ state, error, reason }) => {
-      const why = error ?? whyText(outcomeOfState(state), reason) ?? "";
+    cell: (job) => {
+      const why = causeText(job);
       return <span title={why}>{why}</span>;
     },
   },

@@ -14,6 +14,7 @@ import { ListFreshness } from "../../parts/list-freshness.tsx";
 import { EntryText } from "./entry-text.tsx";
 import { ErrorGroups } from "./error-groups.tsx";
 import { useErrorText } from "./error-text.ts";
+import { JobCount } from "./job-count.tsx";
 import { JobExport } from "./job-export.tsx";
 import { filterOf, type JobSearch, readJobSearch, retryFilterOf, stateWords } from "./job-search.ts";
 import { JobTable } from "./job-table.tsx";
@@ -53,11 +54,7 @@ export function Jobs() {
     <>
       <header className="title">
         <h1>Jobs</h1>
-        {entry === undefined ? (
-          <p className="quiet">
-            {state === "dead" ? "the latest deaths first" : "the newest occurrences first"}
-          </p>
-        ) : null}
+        <JobCount filter={filterOf(search)} order={orderText(search)} />
         <ListFreshness pages={pages} />
         <span className="actions">
           {entry === undefined && (state === "dead" || state === "cancelled") ? (
@@ -127,6 +124,11 @@ export function Jobs() {
       {jobs === undefined ? null : <JobTable jobs={jobs} {...moreOf(pages)} />}
     </>
   );
+}
+
+function orderText({ state, entry }: JobSearch): string | null {
+  if (entry !== undefined) return null;
+  return state === "dead" ? "the latest deaths first" : "the newest occurrences first";
 }
 
 /** The errors of the dead jobs of a search, or the chosen ones; undefined until known, and for other jobs. */

@@ -14,7 +14,8 @@ const countedWords: Readonly<Record<JobState, string>> = {
   running: "running",
   retrying: "waiting for a retry",
   succeeded: "ran",
-  skipped: "skipped",
+  // As the filter by state has it: a count does not tell the two apart.
+  skipped: "skipped or missed",
   dead: "dead",
   cancelled: "cancelled",
 };

@@ -1,15 +1,19 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Hold, Schedule } from "../../../client/schedule.ts";
 import type { NextOccurrences } from "../../../client/time.ts";
+import { isWider, mayReleaseOwn } from "../../data/release-right.ts";
 import { intoHoldText } from "../../data/text/held-runs-text.ts";
 import { wallText } from "../../data/time/zone.ts";
-import { useMay } from "../../data/token-query.ts";
+import { ownTokenQuery, useMay } from "../../data/token-query.ts";
 import { useSession } from "../../hooks/session-context.ts";
 import { useZone } from "../../hooks/use-zone.ts";
+import { Actor } from "../../parts/actor.tsx";
 import { Confirm } from "../../parts/dialog/confirm.tsx";
 import { Coming, runsShown } from "../../parts/release/coming.tsx";
 import { ReleaseSchedule } from "../../parts/release/release-schedule.tsx";
+import { WiderHold } from "../../parts/release/wider-hold.tsx";
 import { useHoldEnd } from "../../parts/time/hold-end.tsx";
 
 interface ActionsProps {
@@ -33,13 +37,7 @@ export function Actions({ schedule, onDeleting }: ActionsProps) {
       <Fire schedule={schedule} />
       <Pause schedule={schedule} />
       {(mayRelease ? holds.filter(isOwn) : []).map((hold) => (
-        <ReleaseSchedule
-          key={hold.owner}
-          name={key}
-          hold={hold}
-          button={`Release the hold of “${hold.owner}” …`}
-          title={`Release the hold of “${hold.owner}”?`}
-        />
+        <Release key={hold.owner} name={key} hold={hold} />
       ))}
       <Delete schedule={schedule} onDeleting={onDeleting} />
     </div>
@@ -48,6 +46,27 @@ export function Actions({ schedule, onDeleting }: ActionsProps) {
 
 /** A hold of a group or a tag is released for all its members, not here. */
 const isOwn = ({ group, tag }: Hold) => group === undefined && tag === undefined;
+
+function Release({ name, hold }: { name: string; hold: Hold }) {
+  const { carillon } = useSession();
+  const { data: own } = useQuery(ownTokenQuery(carillon));
+  const { owner, reach } = hold;
+  if (isWider(reach, own?.prefix))
+    return (
+      <p>
+        The hold of <Actor name={owner} />: <WiderHold reach={reach} />
+      </p>
+    );
+  if (!mayReleaseOwn(hold, own)) return null;
+  return (
+    <ReleaseSchedule
+      name={name}
+      hold={{ owner, reason: hold.reason, since: hold.since }}
+      button={`Release the hold of “${owner}” …`}
+      title={`Release the hold of “${owner}”?`}
+    />
+  );
+}
 
 function Pause({ schedule }: { schedule: Schedule }) {
   const { key: name } = schedule;
