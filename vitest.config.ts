@@ -34,6 +34,7 @@ const long = [
   "test/local/start.test.ts",
   "test/dev/dev.test.ts",
   "test/dev/doctor.test.ts",
+  "test/supply/without-scripts.test.ts",
 ];
 
 /**

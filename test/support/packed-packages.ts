@@ -15,6 +15,7 @@ const cache = path.join(modules, ".cache", "carillon-packages");
 const folders = ["functions", "infra", "lib", "migrations"];
 const files = [
   "package.json",
+  "package-lock.json",
   "LICENSE",
   "tsconfig.json",
   "tsconfig.client.json",

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { billOfMaterials, licences, packagesIn } from "./bill-of-materials.ts";
-import { buildPage } from "./build-page.ts";
 import { copyDeclarations } from "./declarations.ts";
+import { buildOwnPage } from "./own-page.ts";
 import { packages } from "./package-list.ts";
 import type { PublishedPackage } from "./published-package.ts";
 import { repository, root } from "./repository.ts";
@@ -15,7 +15,7 @@ const dist = path.join(root, "dist");
 const types = path.join(dist, "types");
 
 rmSync(dist, { recursive: true, force: true });
-const page = { folder: path.join(dist, "page"), bundled: await buildPage(root, dist) };
+const page = { folder: path.join(dist, "page"), bundled: await buildOwnPage(root) };
 const tsc = path.join(root, "node_modules", ".bin", "tsc");
 for (const project of ["tsconfig.types.json", "tsconfig.client.json"])
   execFileSync(tsc, ["-p", path.join(root, project)], { stdio: "inherit" });

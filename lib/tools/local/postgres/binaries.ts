@@ -3,6 +3,7 @@ import {
   chmodSync,
   cpSync,
   existsSync,
+  globSync,
   lstatSync,
   mkdtempSync,
   readFileSync,
@@ -28,12 +29,15 @@ const platforms: Readonly<Record<string, string>> = { darwin: "darwin", linux: "
  * which `account` can run them.
  */
 export function findBinaries(account: Account | undefined, programs?: string): Binaries {
-  if (programs !== undefined) return named(programs, account);
-  const packageDir = installedPackage();
-  restoreLinks(packageDir);
+  return programs === undefined ? installedBinaries(installedPackage(), account) : named(programs, account);
+}
+
+/** The programs in the folder of the package, or in a copy where that folder lacks links or rights. */
+export function installedBinaries(packageDir: string, account: Account | undefined): Binaries {
   const installed = programsIn(packageDir);
-  if (runs(installed.postgres, account)) return installed;
-  if (account === undefined) throw new Error(cannotRun(installed.postgres, account));
+  const hasLinks = restoreLinks(packageDir);
+  if (hasLinks && runs(installed.postgres, account)) return installed;
+  if (hasLinks && account === undefined) throw new Error(cannotRun(installed.postgres, account));
   const copied = programsIn(readableCopy(packageDir));
   if (!runs(copied.postgres, account)) throw new Error(cannotRun(copied.postgres, account));
   return copied;
@@ -73,14 +77,15 @@ function programsAt(folder: string): Binaries {
 }
 
 /**
- * npm archives contain no symbolic links. The package creates them in an install script, which may
- * have been disabled.
+ * npm archives contain no symbolic links. The package has an install script that makes them, and
+ * Carillon makes them here, so that the script need not run. False in a folder that this user may
+ * not change, such as one that root has installed.
  */
-function restoreLinks(packageDir: string): void {
+function restoreLinks(packageDir: string): boolean {
   const list = path.join(packageDir, "native", "pg-symlinks.json");
-  if (!existsSync(list)) return;
+  if (!existsSync(list)) return true;
   const links: unknown = JSON.parse(readFileSync(list, "utf8"));
-  if (!Array.isArray(links)) return;
+  if (!Array.isArray(links)) return true;
   for (const link of links) {
     const target = path.join(packageDir, String(link.target));
     if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) continue;
@@ -88,9 +93,11 @@ function restoreLinks(packageDir: string): void {
     try {
       symlinkSync(path.relative(path.dirname(target), source), target);
     } catch (error) {
+      if (["EACCES", "EPERM", "EROFS"].some((code) => isCode(error, code))) return false;
       if (!isCode(error, "EEXIST")) throw error;
     }
   }
+  return true;
 }
 
 function runs(program: string, account: Account | undefined): boolean {
@@ -98,20 +105,23 @@ function runs(program: string, account: Account | undefined): boolean {
 }
 
 /**
- * A checkout inside a folder such as root's home (0700) is not accessible to the server's account.
+ * A checkout inside a folder such as root's home (0700) is not accessible to the server's account,
+ * and one that belongs to another user cannot be given its links. Each user has a copy of its own.
  * The copy is made under a temporary name and renamed, so that a partial copy is never used. A copy
  * that other users could have written is not trusted.
  */
 function readableCopy(packageDir: string): string {
   const { version } = JSON.parse(readFileSync(path.join(packageDir, "package.json"), "utf8"));
-  const place = path.join(tmpdir(), `carillon-postgres-${String(version)}`);
+  const place = path.join(tmpdir(), `carillon-postgres-${String(version)}-${process.getuid?.()}`);
   if (isOurs(place)) return place;
   const fresh = mkdtempSync(`${place}-`);
   cpSync(path.join(packageDir, "native"), path.join(fresh, "native"), {
     recursive: true,
     verbatimSymlinks: true,
   });
-  chmodSync(fresh, 0o755);
+  // Node 26 copies the rights of folders as well, and links are made in them.
+  for (const folder of [".", ...globSync("**/", { cwd: fresh })]) chmodSync(path.join(fresh, folder), 0o755);
+  restoreLinks(fresh);
   try {
     renameSync(fresh, place);
     return place;
