@@ -41,7 +41,6 @@ import {
 import { type VersionRead, versionsOf } from "../../history/versions.ts";
 import type { JobKey } from "../../job/job-id.ts";
 import type { JobPlace } from "../../job/job-place.ts";
-import type { Rate } from "../../job/rate.ts";
 import type { JobRead } from "../../job/read-job.ts";
 import { cancelAnyJob, retryAnyJob } from "../../job-control/any-job.ts";
 import { type BackfillDone, type BackfillParams, backfillSchedule } from "../../job-control/backfill.ts";
@@ -88,6 +87,7 @@ import type { Besides } from "../../schedule/shape/faults-together.ts";
 import type { ScheduleBody } from "../../schedule/shape/schedule-body.ts";
 import type { Label } from "../../schedule/shared-holds.ts";
 import { findSchedule } from "../../schedule/stored/stored-schedule.ts";
+import type { DeploymentRates } from "../../token/token-rates.ts";
 import { type BoardOperations, boardOperations } from "./board-operations.ts";
 import { type BulkOperations, bulkOperations } from "./bulk-operations.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
@@ -200,8 +200,8 @@ export interface OperationDeps extends AcceptanceDeps {
   sql: Sql;
   queue: ParcelQueue;
   log: Log;
-  /** The rate of tokens without one of their own. Default: no limit. */
-  rateByDefault?: Rate | null;
+  /** Default: no limit. */
+  rates?: DeploymentRates;
 }
 
 export function makeOperations(deps: OperationDeps): Operations {
@@ -276,7 +276,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     listLimits: (params) => listLimits(sql, params),
     readZoneData: () => readZoneData(sql),
     zoneMoves: ({ version, ...page }) => zoneMovesOf(sql, version, page),
-    tokens: tokenOperations(sql, deps.rateByDefault ?? null),
+    tokens: tokenOperations(sql, deps.rates ?? { ofToken: null, ofTeam: () => null }),
     readAudit: (search) => readAudit(sql, search),
     inbox: inboxOperations({ ...deps, acceptance: accept }),
     commands: commandOperations({ ...deps, acceptance: accept }),

@@ -19,6 +19,7 @@ export function jobGroupRoutes(operations: Operations): Route[] {
       scope: "read",
       query: statesQuery,
       doc: jobStatesDoc,
+      cost: 5,
       answer: async ({ query: { entry }, token }) => ({
         status: 200,
         body: { ...(await operations.failures.countEntries({ entry, prefix: token.prefix ?? undefined })) },
@@ -30,6 +31,7 @@ export function jobGroupRoutes(operations: Operations): Route[] {
       scope: "read",
       query: groupsQuery,
       doc: jobGroupsDoc,
+      cost: 10,
       answer: async ({ query: { limit, cursor, ...asked }, token }) => {
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);
         const within = narrowed(token, asked.prefix);

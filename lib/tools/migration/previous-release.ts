@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "ec066fff59927dc91cf4c60caa6d15f7705a4fb2876f26a5e08af4bd4807d52d",
+  migrationsDigest: "ffaafee9ab7361e431ed56d1216e6a32a5bccf149f6757609bf683f9ad98f7b5",
 } as const;
