@@ -6,7 +6,7 @@ import { corsFrom } from "../lib/api/request/cors.ts";
 import { makeAnswerOnce } from "../lib/api/request/idempotency.ts";
 import type { GatewayEvent } from "../lib/api/request/incoming.ts";
 import { authenticateFrom } from "../lib/api/sign-in/authenticate-from.ts";
-import { defaultRateFrom, makeRateLimit } from "../lib/api/sign-in/rate-limit.ts";
+import { type Buckets, deploymentRatesFrom, makeRateLimit } from "../lib/api/sign-in/rate-limit.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
 import { awsClientSettings } from "../lib/config/aws.ts";
@@ -23,7 +23,7 @@ import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
 import type { VaultAccess } from "../lib/sealing/vault-request.ts";
 import { callLimits } from "../lib/target/invoke-function.ts";
 import { vaultBehind } from "../lib/target/vault-function.ts";
-import { takeAllowance } from "../lib/token/allowance.ts";
+import { giveBackUnits, takeUnits } from "../lib/token/rate-buckets.ts";
 import { noteUse } from "../lib/token/token.ts";
 import { type OwnHandlers, ownHandlers } from "./own-handlers.ts";
 
@@ -49,18 +49,20 @@ export function assemble(
   } = parts;
   const sql = rememberedSql(connected);
   const limitsDefined = definedOnce(sql, log, own);
-  const rateByDefault = defaultRateFrom(env);
+  const rates = deploymentRatesFrom(env);
   const targets = allowedTargetsFrom(env);
   const lambda = new LambdaClient({ ...awsClientSettings(env, "LAMBDA", callLimits), maxAttempts: 1 });
   const sender = env["WEBHOOK_FUNCTION"] ?? "";
   const { vault = sender === "" ? null : vaultBehind(lambda, sender) } = parts;
+  // Not through the memory of requests: a request that is carried out again is charged again.
+  const buckets: Buckets = {
+    take: (...asked) => takeUnits(connected, ...asked),
+    giveBack: (...given) => giveBackUnits(connected, ...given),
+  };
   const answer = makeApi({
-    operations: makeOperations({ sql, queue, log, ...own, targets, vault, rateByDefault }),
+    operations: makeOperations({ sql, queue, log, ...own, targets, vault, rates }),
     authenticate: authenticateFrom(env, sql),
-    admit: makeRateLimit((token, rate, wanted) => takeAllowance(sql, token, rate, wanted), {
-      clock,
-      byDefault: rateByDefault,
-    }),
+    admit: makeRateLimit(buckets, { clock, rates }),
     noteUse: (token) => noteUse(sql, token),
     answerOnce: makeAnswerOnce(sql),
     cors: corsFrom(env),

@@ -13,20 +13,27 @@ create table carillon.tokens (
   last_used_at timestamptz(3),
   -- A team's token reaches only keys with this prefix.
   prefix text collate "C",
-  -- `rate_count` requests in `rate_ms`. Null: what the deployment allows each token.
+  -- `rate_count` units in `rate_ms`. Null: what the deployment allows each token.
   rate_count int,
   rate_ms int,
   rotated_at timestamptz(3),
   -- The first prefix in the chain of tokens that made this one: the holds of all of them count together. Null with all keys, and if it is
   -- the token's own prefix.
   team text collate "C",
+  -- The token whose bucket this one shares, the maker's or one above it. Null: it has a bucket of its own. No foreign key: the bucket outlives
+  -- its token, so that deleting a token does not free those that it made.
+  bucket uuid,
+  -- The buckets above that one, outermost first, as `[{"bucket": "…", "rate": "100/s"}]`; `rate` is null for what the deployment allows each
+  -- token. A copy, since rates of tokens never change: a request reads one row. Null: none.
+  rates_above jsonb,
   constraint tokens_scope check (scope in ('read', 'write', 'admin')),
   -- Read by every request.
   constraint tokens_hash unique (hash),
   -- Read by lists, in the order of the names. A name is the actor in the audit and owns holds. Tokens of different prefixes may share one:
   -- otherwise a team could ask which names other teams have.
   constraint tokens_name unique nulls not distinct (name, prefix),
-  constraint tokens_rate check ((rate_count is null) = (rate_ms is null) and rate_count > 0 and rate_ms > 0)
+  constraint tokens_rate check ((rate_count is null) = (rate_ms is null) and rate_count > 0 and rate_ms > 0),
+  constraint tokens_rates_above check (jsonb_array_length(rates_above) between 1 and 7)
 );
 
 -- Secrets that a newer one has replaced, for as long as both are valid. They stay afterwards, as do those of deleted tokens, so that no old
@@ -39,15 +46,14 @@ create table carillon.earlier_secrets (
 -- Read when the token is rotated, read or deleted.
 create index earlier_secrets_token on carillon.earlier_secrets (token_id, ends_at);
 
--- How much of its rate a token has used: one row, from which each function takes a share for a moment ahead.
-create table carillon.token_allowances (
-  token_id uuid primary key references carillon.tokens on delete cascade,
+-- How much of each rate is used: a row for each token with a bucket of its own (`token …`), and one for each team (`team …`, the first prefix
+-- of its tokens). Each function takes a share from it for a moment ahead.
+create table carillon.rate_buckets (
+  id text collate "C" primary key,
   at timestamptz(3) not null,
-  -- Requests admitted by then, less what the rate has given back since.
+  -- Units taken by then, less what the rate has given back since. Above the rate's number the bucket is in debt.
   used double precision not null,
-  -- The share that was given last.
-  given int not null,
-  constraint token_allowances_count check (used >= 0 and used < 'infinity' and given >= 0)
+  constraint rate_buckets_used check (used >= 0 and used < 'infinity')
 );
 
 -- Keys that credentials of webhooks are sealed with. The newest seals; the public key is enough for it. The private key is itself sealed, by

@@ -59,7 +59,7 @@ grant delete, insert, select, update on carillon.backlog, carillon.holds, carill
   carillon.jobs, carillon.lane_entries, carillon.parcels, carillon.quarantine,
   carillon.shared_holds, carillon.tokens to carillon_api;
 grant insert, select, update on carillon.calendars, carillon.command_marks,
-  carillon.earlier_secrets, carillon.schedules, carillon.token_allowances to carillon_api;
+  carillon.earlier_secrets, carillon.rate_buckets, carillon.schedules to carillon_api;
 grant delete, select on carillon.dead_commands, carillon.dead_jobs, carillon.failure_runs,
   carillon.inbox, carillon.wanted_holds to carillon_api;
 grant delete, insert, select on carillon.idempotency_steps, carillon.inbox_refusals,

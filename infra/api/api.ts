@@ -128,7 +128,8 @@ function mayBeNamed({ grantPrincipal }: IGrantable, entries: readonly string[]):
 
 /** The variables that tell the API's function how to authenticate and answer callers. */
 function callerVariables(settings: Settings): Record<string, string> {
-  const { apiAuth, apiRatePerToken, apiCorsOrigins, apiJwtPrefixClaim, apiJwtPrefixEnd } = settings;
+  const { apiAuth, apiRatePerToken, apiRatePerPrefix, apiCorsOrigins, apiJwtPrefixClaim, apiJwtPrefixEnd } =
+    settings;
   const callers: Record<Settings["apiAuth"], Record<string, string>> = {
     token: {},
     iam: { API_PRINCIPALS: settings.apiPrincipals.join("\n") },
@@ -143,6 +144,7 @@ function callerVariables(settings: Settings): Record<string, string> {
     API_AUTH: apiAuth,
     ...callers[apiAuth],
     ...(apiRatePerToken === undefined ? {} : { API_RATE: apiRatePerToken }),
+    ...(apiRatePerPrefix.length === 0 ? {} : { API_RATE_PER_PREFIX: apiRatePerPrefix.join("\n") }),
     ...(settings.apiRequireIfMatch ? { REQUIRE_IF_MATCH: "true" } : {}),
     ...(apiCorsOrigins.length === 0 ? {} : { API_CORS_ORIGINS: apiCorsOrigins.join(",") }),
   };

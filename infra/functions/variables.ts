@@ -4,7 +4,7 @@ import { CfnFunction, type Function as LambdaFunction } from "aws-cdk-lib/aws-la
 /** Every variable that a function of Carillon reads, or gets from the deployment. */
 export const ownVariables = [
   ...["API_AUTH", "API_CORS_ORIGINS", "API_FUNCTION", "API_JWT_PREFIX_CLAIM", "API_JWT_PREFIX_END"],
-  ...["API_JWT_SCOPE_CLAIM", "API_JWT_SCOPE_PREFIX", "API_PRINCIPALS", "API_RATE"],
+  ...["API_JWT_SCOPE_CLAIM", "API_JWT_SCOPE_PREFIX", "API_PRINCIPALS", "API_RATE", "API_RATE_PER_PREFIX"],
   ...["ARCHIVES", "ARCHIVE_BUCKET", "ARCHIVE_PATH_STYLE", "ARCHIVE_PREFIX", "AUDIT_RETENTION_DAYS"],
   ...["CANARY_MINUTES", "CANARY_QUEUE_URL"],
   ...["DATABASE_AUTH", "DATABASE_CA", "DATABASE_HOST", "DATABASE_NAME", "DATABASE_PORT", "DATABASE_PREPARE"],

@@ -4,6 +4,7 @@ import { parseAllowedPrincipal } from "../../lib/config/allowed-principals.ts";
 import { isOrigin, originForm } from "../../lib/config/cors-origins.ts";
 import { logsLinkFault } from "../../lib/config/logs-link.ts";
 import { pageNameForm, pageNamePattern } from "../../lib/config/page-name.ts";
+import { parsePrefixRate, ratedTwice } from "../../lib/config/prefix-rates.ts";
 import { textList, textOrToken, wholeNumber, yesOrNo } from "./shapes.ts";
 
 /**
@@ -32,11 +33,29 @@ export const apiSettings = {
   apiRequestsPerSecond: wholeNumber(1, 10_000).default(50),
   /** How many requests the API accepts at one instant; each may open a database connection. */
   apiRequestBurst: wholeNumber(1, 5_000).default(25),
-  /** The rate limit of a token without one of its own. Default: the API's own limit. */
+  /**
+   * The rate of a token without one of its own, in units of work: a request costs one, a batch one
+   * for each operation. Default: the API's own limit.
+   */
   apiRatePerToken: z
     .string()
     .regex(/^[1-9]\d{0,8}\/[smh]$/, "it takes a rate such as 100/s, 100/m or 1000/h")
     .optional(),
+  /**
+   * The rate of all tokens of a prefix together, those included that they made: `1000/s` for every
+   * prefix, `billing:=2000/s` for one. Tokens that reach every key have no such rate. Default: no
+   * limit.
+   */
+  apiRatePerPrefix: textList(
+    z.string().superRefine((text, context) => {
+      try {
+        parsePrefixRate(text);
+      } catch (error) {
+        context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
+      }
+    }),
+    "the others have the rate without a prefix",
+  ).refine((list) => ratedTwice(list) === null, "it takes one rate for each prefix, and one for all others"),
   /**
    * Whether changes of versioned objects need an If-Match, so that a caller cannot overwrite a
    * version that it has not seen.

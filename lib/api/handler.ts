@@ -9,6 +9,7 @@ import { openApiRoute } from "./document/openapi.ts";
 import type { Operations } from "./operations/operations.ts";
 import { type HttpResponse, toHttp } from "./request/answer.ts";
 import type { Cors } from "./request/cors.ts";
+import type { Charge } from "./request/cost.ts";
 import type { AnswerOnce } from "./request/idempotency.ts";
 import { type GatewayEvent, type Incoming, incomingFrom } from "./request/incoming.ts";
 import { conditionalRoutes } from "./request/preconditions.ts";
@@ -48,8 +49,11 @@ import type { Authenticate } from "./sign-in/authenticate.ts";
 export interface ApiParts {
   operations: Operations;
   authenticate: Authenticate;
-  /** Throws a 429 problem where the rate of the token is used up. */
-  admit: (token: PresentedToken) => Promise<void>;
+  /**
+   * Takes the unit of a request, or throws a 429 problem where a rate of the token is used up. The
+   * charge takes the units of the request's work.
+   */
+  admit: (token: PresentedToken) => Promise<Charge>;
   /** Notes that the token was used. The request neither waits for it nor fails with it. */
   noteUse: (token: PresentedToken) => Promise<void>;
   /**
@@ -73,6 +77,7 @@ interface Exchange {
   requestId: string;
   startedAt: number;
   token?: Token;
+  charge?: Charge;
   /** The secret with which the stored answer of a request with an Idempotency-Key is encrypted. */
   secret?: string;
   /** Work that runs beside the request and is awaited before its answer is sent. */
@@ -126,11 +131,12 @@ export function makeApi(
 ): (event: GatewayEvent, invocation: Invocation) => Promise<HttpResponse> {
   const { clock, operations } = parts;
   const router = makeRouter(apiRoutes(operations, parts));
-  const answered = middy<Exchange, HttpResponse>(async ({ incoming, requestId, token, secret }: Exchange) => {
-    if (token === undefined || secret === undefined)
+  const answered = middy<Exchange, HttpResponse>(async (exchange: Exchange) => {
+    const { incoming, requestId, token, secret, charge } = exchange;
+    if (token === undefined || secret === undefined || charge === undefined)
       throw new Error("A request reached the router without being authenticated.");
     if (incoming.path === "/health") throw notAllowed(["GET"]);
-    const answer = router(readRequest(incoming, requestId), token);
+    const answer = router(readRequest(incoming, requestId), token, charge);
     return parts.answerOnce({ incoming, requestId, token, secret }, async () => toHttp(await answer()));
   })
     .use(requestLog(parts))
@@ -214,7 +220,7 @@ function known({ authenticate, admit, noteUse, log }: ApiParts): Middleware {
       const { token, secret } = await authenticate(exchange.incoming);
       exchange.token = token;
       exchange.secret = secret;
-      await admit(token);
+      exchange.charge = await admit(token);
       if (token.isUseNoted) return;
       exchange.beside = noteUse(token).catch((error: unknown) => {
         log.warn("token.use-not-noted", { token: token.name, error: errorText(error) });

@@ -58,7 +58,8 @@ export interface BulkBounds {
 
 type BulkDeps = EditDeps & { log: Log };
 
-const mostAtOnce = 10_000;
+/** The most schedules that one call changes. */
+export const changedMost = 10_000;
 const failuresShown = 20;
 /** Schedules that are found at a time. A call ends behind a page, never within one. */
 const pageMax = 500;
@@ -74,7 +75,7 @@ const callMs = 20_000;
 
 function boundsOfCall(): BulkBounds {
   const until = performance.now() + callMs;
-  return { most: mostAtOnce, timeIsUp: timeOfCall(), mustEnd: () => performance.now() > until };
+  return { most: changedMost, timeIsUp: timeOfCall(), mustEnd: () => performance.now() > until };
 }
 
 /**

@@ -42,7 +42,7 @@ export interface CancelBounds {
 }
 
 /** The most schedules that one call deletes before it answers. */
-const mostAtOnce = 10_000;
+export const cancelledMost = 10_000;
 const pageMax = 1_000;
 /**
  * The most schedules of a shard that one transaction deletes. Claims of the shard wait meanwhile.
@@ -109,7 +109,7 @@ async function deletePage(
 }
 
 function boundsOfCall(): CancelBounds {
-  return { most: mostAtOnce, timeIsUp: timeOfCall() };
+  return { most: cancelledMost, timeIsUp: timeOfCall() };
 }
 
 interface Member {

@@ -44,12 +44,13 @@ export interface SharedHoldDone {
   unfinished?: string;
 }
 
-/** Limits of one call. */
-const atOnce = { most: 10_000, ms: 8_000 };
+/** The most members that one call holds or releases. */
+export const heldMost = 10_000;
+const callMs = 8_000;
 
 function boundsOfCall(): WalkBounds {
-  const until = performance.now() + atOnce.ms;
-  return { most: atOnce.most, timeIsUp: () => performance.now() > until };
+  const until = performance.now() + callMs;
+  return { most: heldMost, timeIsUp: () => performance.now() > until };
 }
 
 /**

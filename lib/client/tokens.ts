@@ -42,8 +42,11 @@ export interface OwnToken extends Omit<TokenSummary, "rate"> {
   signIn: "token" | "iam" | "jwt";
   /** The owner of the holds that this caller sets. */
   holdOwner: string;
-  /** The rate in force; null for no limit. */
-  rate: { limit: string; used: number } | null;
+  /**
+   * The rate in force with the fewest units left: the token's own, that of a token which made it,
+   * or that of all tokens of its prefix. Null for no limit.
+   */
+  rate: { of: "token" | "maker" | "prefix"; limit: string; left: number } | null;
   /** The operations that the token may use, by their names in the OpenAPI document and in words. */
   may: { area: string; operations: { operation: string; what: string }[] }[];
 }

@@ -1,12 +1,14 @@
 import type { Tx } from "../db/connect.ts";
 import type { Rate } from "../job/rate.ts";
-import type { Scope, Token } from "./token.ts";
+import { type RateRow, ratesOf, type Scope, type Token, type TokenRate } from "./token.ts";
 import { principalNames } from "./token-name.ts";
 
 /** A token as admins read it, without its secret and without the hash. */
 export interface TokenRead extends Token {
   expiresAt: Date | null;
   rate: Rate | null;
+  /** As requests with the token have them. */
+  rates: readonly TokenRate[];
   createdAt: Date;
   createdBy: string;
   /** Accurate to a minute. */
@@ -16,15 +18,13 @@ export interface TokenRead extends Token {
   earlierUntil: Date | null;
 }
 
-interface TokenRow {
+interface TokenRow extends RateRow {
   id: string;
   name: string;
   scope: Scope;
   prefix: string | null;
   team: string | null;
   expiresAt: Date | null;
-  count: number | null;
-  perMs: number | null;
   createdAt: Date;
   createdBy: string;
   lastUsedAt: Date | null;
@@ -33,7 +33,8 @@ interface TokenRow {
 }
 
 const tokenRows = (tx: Tx) => tx`
-  select t.id, t.name, t.scope, t.prefix, coalesce(t.team, t.prefix) as team, t.expires_at as "expiresAt", t.rate_count as count, t.rate_ms as "perMs",
+  select t.id, t.name, t.scope, t.prefix, coalesce(t.team, t.prefix) as team, t.expires_at as "expiresAt",
+    coalesce(t.bucket, t.id) as bucket, t.rates_above as above, t.rate_count as count, t.rate_ms as "perMs",
     t.created_at as "createdAt", t.created_by as "createdBy", t.last_used_at as "lastUsedAt", t.rotated_at as "rotatedAt",
     (select max(e.ends_at) from carillon.earlier_secrets e where e.token_id = t.id and e.ends_at > carillon.clock()) as "earlierUntil"
   from carillon.tokens t`;
@@ -101,6 +102,7 @@ export function isTokenId(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }
 
-function tokenRead({ count, perMs, ...row }: TokenRow): TokenRead {
-  return { ...row, rate: count === null || perMs === null ? null : { count, perMs } };
+function tokenRead({ bucket, above, count, perMs, ...row }: TokenRow): TokenRead {
+  const rates = ratesOf({ bucket, above, count, perMs });
+  return { ...row, rate: rates.at(-1)?.rate ?? null, rates };
 }

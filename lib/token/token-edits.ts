@@ -9,6 +9,7 @@ import { keepToken, lockTokens, lockTokensAndLasting, readToken, type TokenRead 
 import { hashOf, newSecret } from "./secret.ts";
 import type { Scope, Token } from "./token.ts";
 import { isPrincipalName } from "./token-name.ts";
+import { bucketFor } from "./token-rates.ts";
 
 interface Powers {
   prefix: string | null;
@@ -52,13 +53,14 @@ export async function createToken(sql: Sql, params: TokenParams & { asked: NewTo
         rate: asked.rate === undefined ? own.rate : asked.rate,
       };
       refuseBeyond({ prefix, expiresAt, rate }, own);
+      const { bucket, above } = bucketFor(own, asked.rate);
       const now = await databaseClock(tx);
       if (expiresAt !== null && expiresAt <= now)
         throw notUnderstood({ path: "expiresAt", message: "lies in the past" });
       await tx`
-        insert into carillon.tokens (id, hash, name, scope, prefix, team, expires_at, rate_count, rate_ms, created_at, created_by)
+        insert into carillon.tokens (id, hash, name, scope, prefix, team, expires_at, rate_count, rate_ms, bucket, rates_above, created_at, created_by)
         values (${id}, ${hashOf(secret)}, ${asked.name}, ${asked.scope}, ${prefix}, ${own.team}, ${expiresAt},
-          ${rate?.count ?? null}, ${rate?.perMs ?? null}, ${now}, ${caller.name})`;
+          ${rate?.count ?? null}, ${rate?.perMs ?? null}, ${bucket}, ${above}::text::jsonb, ${now}, ${caller.name})`;
       const token = await written(tx, id);
       await note(tx, "token.created", token, caller, {
         scope: token.scope,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Scope } from "../config/scopes.ts";
 import type { Tx } from "../db/connect.ts";
-import type { Rate } from "../job/rate.ts";
+import { parseRate, type Rate } from "../job/rate.ts";
 import { hashOf, isMiscopied, isPresentable } from "./secret.ts";
 
 export type { Scope };
@@ -17,11 +17,18 @@ export interface Token {
   team: string | null;
 }
 
+/** The bucket that a token's requests take from, named by the token that it was made for. */
+export interface TokenRate {
+  bucket: string;
+  /** Null if the deployment's default rate applies. */
+  rate: Rate | null;
+}
+
 /** A token as it is found for a request. */
 export interface PresentedToken extends Token {
   expiresAt: Date | null;
-  /** Null if the deployment's default rate applies. */
-  rate: Rate | null;
+  /** Its bucket, which it may share, behind those of the tokens above. Each request takes from all. */
+  rates: readonly TokenRate[];
   /** Whether `last_used_at` is so recent that this use need not be noted. */
   isUseNoted: boolean;
 }
@@ -35,9 +42,22 @@ export function allows(token: Token, needed: Scope): boolean {
 /** How often the use of a token is recorded. */
 const notedEveryMs = 60_000;
 
-interface TokenRow extends Omit<PresentedToken, "rate"> {
+interface TokenRow extends Omit<PresentedToken, "rates">, RateRow {}
+
+/** The rates of a token as its row has them. */
+export interface RateRow {
+  bucket: string;
+  above: readonly { bucket: string; rate: string | null }[] | null;
   count: number | null;
   perMs: number | null;
+}
+
+export function ratesOf({ bucket, above, count, perMs }: RateRow): [...TokenRate[], TokenRate] {
+  const higher = (above ?? []).map((each) => ({
+    bucket: each.bucket,
+    rate: each.rate === null ? null : parseRate(each.rate),
+  }));
+  return [...higher, { bucket, rate: count === null || perMs === null ? null : { count, perMs } }];
 }
 
 /** The token of a secret; null if it is unknown or has expired, by the database's clock. */
@@ -48,7 +68,8 @@ export async function findToken(sql: Tx, bearer: string): Promise<PresentedToken
 
 export async function presentedBy(sql: Tx, hash: Buffer): Promise<PresentedToken | null> {
   const [row] = await sql<TokenRow[]>`
-    select t.id, t.name, t.scope, t.prefix, coalesce(t.team, t.prefix) as team, t.expires_at as "expiresAt", t.rate_count as count, t.rate_ms as "perMs",
+    select t.id, t.name, t.scope, t.prefix, coalesce(t.team, t.prefix) as team, t.expires_at as "expiresAt",
+      coalesce(t.bucket, t.id) as bucket, t.rates_above as above, t.rate_count as count, t.rate_ms as "perMs",
       t.last_used_at > carillon.clock() - ${notedEveryMs} * interval '1 millisecond' is true as "isUseNoted"
     from (
       select * from carillon.tokens where hash = ${hash}
@@ -57,8 +78,8 @@ export async function presentedBy(sql: Tx, hash: Buffer): Promise<PresentedToken
       where e.hash = ${hash} and e.ends_at > carillon.clock()) t
     where t.expires_at is null or t.expires_at > carillon.clock()`;
   if (row === undefined) return null;
-  const { count, perMs, ...token } = row;
-  return { ...token, rate: count === null || perMs === null ? null : { count, perMs } };
+  const { bucket, above, count, perMs, ...token } = row;
+  return { ...token, rates: ratesOf({ bucket, above, count, perMs }) };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { makeApi } from "../../lib/api/handler.ts";
 import type { Operations } from "../../lib/api/operations/operations.ts";
+import { free } from "../../lib/api/request/cost.ts";
 import { byToken, type FindToken } from "../../lib/api/sign-in/authenticate.ts";
 import { ConnectionLost } from "../../lib/db/connection-lost.ts";
 import { jsonLog } from "../../lib/log/log.ts";
@@ -8,7 +9,7 @@ import { Refusal } from "../../lib/refusal.ts";
 import type { PresentedToken } from "../../lib/token/token.ts";
 import { type EventParts, httpEvent, invocation } from "./http-event.ts";
 
-const plain = { prefix: null, team: null, expiresAt: null, rate: null, isUseNoted: true };
+const plain = { prefix: null, team: null, expiresAt: null, rates: [], isUseNoted: true };
 
 const tokens: Readonly<Record<string, PresentedToken>> = {
   reader: { id: "1", name: "reader", scope: "read", ...plain },
@@ -135,7 +136,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     operations,
     authenticate: byToken(findToken ?? (async (bearer) => tokens[bearer] ?? null)),
     answerOnce: (_request, answer) => answer(),
-    admit: async () => {},
+    admit: async () => free,
     noteUse: async () => {},
     clock: { now: () => new Date(0), sleep: async () => {} },
     log: jsonLog((line) => lines.push(line)),

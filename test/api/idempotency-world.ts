@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { makeApi } from "../../lib/api/handler.ts";
 import { makeOperations } from "../../lib/api/operations/operations.ts";
 import type { HttpResponse } from "../../lib/api/request/answer.ts";
+import { free } from "../../lib/api/request/cost.ts";
 import { makeAnswerOnce } from "../../lib/api/request/idempotency.ts";
 import { byToken } from "../../lib/api/sign-in/authenticate.ts";
 import { allowedTargetsFrom } from "../../lib/command/allowed-targets.ts";
@@ -71,8 +72,8 @@ export async function keyedWorld(moment?: Moment): Promise<KeyedWorld> {
         targets: allowedTargetsFrom({ AWS_REGION: "eu-central-1" }),
         log: silentLog,
       }),
-      authenticate: byToken(async () => ({ ...token, expiresAt: null, rate: null, isUseNoted: true })),
-      admit: async () => {},
+      authenticate: byToken(async () => ({ ...token, expiresAt: null, rates: [], isUseNoted: true })),
+      admit: async () => free,
       noteUse: async () => {},
       answerOnce: makeAnswerOnce(sql),
       clock,

@@ -43,18 +43,19 @@ describe("GET /v1/token", () => {
     expect(body).not.toContain(headers["authorization"]?.slice("Bearer ".length));
   });
 
-  test("A token learns the rate in force, its own or the deployment's, and what is used of it", async () => {
+  test("A token learns the rate in force, its own or the deployment's, and the units left of it", async () => {
     expect((await own(await issued({ name: "slow", scope: "read", rate: "50/h" }))).rate).toEqual({
+      of: "token",
       limit: "50/h",
-      used: 1,
+      left: 49,
     });
     const headers = await issued({ name: "usual", scope: "read" });
     for (let n = 0; n < 3; n++) await own(headers);
     const { rate } = await own(headers);
     expect(rate?.limit).toBe("100/m");
-    expect(rate?.used).toBeGreaterThanOrEqual(4);
+    expect(rate?.left).toBeLessThanOrEqual(96);
     await api.clock.advance(minute);
-    expect((await own(headers)).rate?.used).toBeLessThanOrEqual(2);
+    expect((await own(headers)).rate?.left).toBeGreaterThanOrEqual(98);
   });
 
   test("The operations of a token follow its scope, by the names of the OpenAPI document", async () => {

@@ -52,7 +52,7 @@ describe.each(["http", "rest"] as const)("sign-in by IAM, through a %s API", (ga
         signIn: "iam",
         scope: "write",
         prefix: "billing:",
-        rate: { limit: "6/h", used: 1 },
+        rate: { of: "token", limit: "6/h", left: 5 },
         expiresAt: null,
       },
     });

@@ -3,6 +3,7 @@ import { makeApi } from "../../lib/api/handler.ts";
 import type { Operations } from "../../lib/api/operations/operations.ts";
 import type { Cors } from "../../lib/api/request/cors.ts";
 import { corsFrom } from "../../lib/api/request/cors.ts";
+import { type Charge, free } from "../../lib/api/request/cost.ts";
 import { Problem, problemDocument, problemKinds } from "../../lib/api/request/problem.ts";
 import { byToken } from "../../lib/api/sign-in/authenticate.ts";
 import { ConnectionLost } from "../../lib/db/connection-lost.ts";
@@ -13,14 +14,14 @@ import { type EventParts, httpEvent, invocation } from "./http-event.ts";
 interface Setting {
   /** The error of every operation; without one they succeed. */
   failure?: unknown;
-  admit?: () => Promise<void>;
+  admit?: () => Promise<Charge>;
   requireIfMatch?: boolean;
 }
 
 const origin = "https://app.example.com";
 
 /** The API's handler over operations that succeed, or fail as configured. */
-function setup({ failure, admit = async () => {}, requireIfMatch = false }: Setting) {
+function setup({ failure, admit = async () => free, requireIfMatch = false }: Setting) {
   const operation = async () => {
     if (failure !== undefined) throw failure;
   };
@@ -41,7 +42,7 @@ function setup({ failure, admit = async () => {}, requireIfMatch = false }: Sett
             prefix: null,
             team: null,
             expiresAt: null,
-            rate: null,
+            rates: [],
             isUseNoted: true,
           }
         : null,

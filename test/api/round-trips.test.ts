@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Environment } from "../../lib/config/environment.ts";
 import { type Counted, countRoundTrips } from "../support/round-trips.ts";
 import { ownApi } from "./own-api.ts";
 
@@ -47,4 +48,38 @@ test("A request needs no more round trips to the database than allowed", async (
   } finally {
     await api.stop();
   }
+});
+
+/** The round trips of thirty reads and of one batch of 100, after a first of each. */
+async function taken(settings: Environment): Promise<{ reads: number; batch: number }> {
+  let counted: Counted | undefined;
+  const api = await ownApi(settings, "http", async (url) => {
+    counted = await countRoundTrips(url);
+    return counted.url;
+  });
+  const read = async () => expect((await api.send("GET", "/v1/schedules/one")).status).toBe(404);
+  const batch = async () => {
+    const operations = Array.from({ length: 100 }, (_, n) => ({ delete: `none:${n}` }));
+    const answer = await api.send("POST", "/v1/schedules:batch", { body: { operations } });
+    expect(answer.status).toBe(200);
+  };
+  try {
+    await read();
+    await batch();
+    counted?.taken();
+    for (let n = 0; n < 30; n++) await read();
+    const reads = counted?.taken() ?? Number.NaN;
+    await batch();
+    return { reads, batch: counted?.taken() ?? Number.NaN };
+  } finally {
+    await api.stop();
+  }
+}
+
+test("A rate takes a round trip for a share of requests, and one more for work", async () => {
+  const without = await taken({});
+  const limited = await taken({ API_RATE: "10000/s" });
+  // Shares of 2, 4, 8 and 16 after the first, and the work of the first batch took none of them.
+  expect(limited.reads - without.reads).toBeLessThanOrEqual(5);
+  expect(limited.batch - without.batch).toBeLessThanOrEqual(2);
 });

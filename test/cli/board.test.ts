@@ -25,6 +25,21 @@ test("carillon whoami shows the token's scope and what it may do", async () => {
   expect(JSON.parse(machine.out)).toMatchObject({ name: "adminer", scope: "admin", holdOwner: "adminer" });
 });
 
+test("carillon whoami shows the rate of the token with the units left", async () => {
+  const made = await cli.carillon([
+    "token",
+    "create",
+    "limited",
+    "--scope",
+    "read",
+    "--rate",
+    "5/h",
+    "--json",
+  ]);
+  const env = { CARILLON_TOKEN: JSON.parse(made.out).token };
+  expect((await cli.carillon(["whoami"], { env })).out).toMatch(/\nrate +5\/h, 4 left\n/);
+});
+
 test("carillon holds shows owner, reason and time left, and a group's hold as one line", async () => {
   for (const key of ["h:1", "h:2"]) await put(key, "--when", "every 1h", "--group", "crew");
   await cli.carillon(["pause", "--group", "crew", "--reason", "strike", "--until", "in 2h"]);

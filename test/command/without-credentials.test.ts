@@ -26,7 +26,10 @@ test("A refused command shows no secret, and no header or parameter of the URL t
 });
 
 test("A refused command hides the headers and parameters that its own lists name, wherever the lists are", () => {
-  const webhook = { url: "https://shop.example/hook?who=abc&page=2", headers: { "X-Shop": "abc", page: "2" } };
+  const webhook = {
+    url: "https://shop.example/hook?who=abc&page=2",
+    headers: { "X-Shop": "abc", page: "2" },
+  };
   const shown = refused({ webhook, secretHeaders: ["x-shop"], webhooks: [{ secretQuery: ["who"] }] });
   expect(shown).toMatchObject({
     put: {

@@ -33,7 +33,7 @@ const rows = `
   insert into carillon.archived_days (day) values (now());
   insert into carillon.tokens (id, hash, name, scope, created_at, created_by)
   values ('00000000-0000-0000-0000-000000000001', '', 't', 'read', now(), 'ann');
-  insert into carillon.token_allowances (token_id, at, used, given) values ('00000000-0000-0000-0000-000000000001', now(), 1, 1)`;
+  insert into carillon.rate_buckets (id, at, used) values ('token 1', now(), 1)`;
 
 const impossible: [table: string, column: string, value: string, constraint: string][] = [
   ...["infinity", "-infinity"].flatMap((value): typeof impossible => [
@@ -63,9 +63,9 @@ const impossible: [table: string, column: string, value: string, constraint: str
     "-1",
     "archived_days_count_up",
   ]),
-  ["token_allowances", "used", "-1", "token_allowances_count"],
-  ["token_allowances", "used", "nan", "token_allowances_count"],
-  ["token_allowances", "given", "-1", "token_allowances_count"],
+  ["rate_buckets", "used", "-1", "rate_buckets_used"],
+  ["rate_buckets", "used", "nan", "rate_buckets_used"],
+  ["tokens", "rates_above", "[]", "tokens_rates_above"],
 ];
 
 const write = (table: string, column: string, value: string) =>

@@ -36,7 +36,7 @@ const others: Readonly<Record<string, readonly string[]>> = {
   "found by an error of schedules of all shards": ["error_groups"],
   "leads from a job to the audit, which has no shard": ["job_requests"],
   "belongs to a caller, before its schedules are known": [
-    ...["tokens", "token_allowances", "earlier_secrets", "idempotency", "idempotency_steps"],
+    ...["tokens", "rate_buckets", "earlier_secrets", "idempotency", "idempotency_steps"],
     ...["inbox", "inbox_refusals", "command_marks", "dead_commands"],
   ],
   "a sum of a transaction or of a minute, not of a schedule": [

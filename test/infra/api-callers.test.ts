@@ -189,6 +189,7 @@ test("an existing web ACL is attached to the API unchanged", () => {
   });
   expect(environmentOf(stack)).toMatchObject({
     API_RATE: "100/s",
+    API_RATE_PER_PREFIX: "1000/s\nbilling:=2000/s",
     REQUIRE_IF_MATCH: "true",
     API_AUTH: "token",
   });
@@ -269,6 +270,11 @@ test.each([
   ],
   ["pageLogsLink", "javascript:alert({jobId})", "it takes an https address such as"],
   ["apiRatePerToken", "100", "it takes a rate such as"],
+  ["apiRatePerPrefix", "billing:=2000", "not billing:=2000"],
+  ["apiRatePerPrefix", "=2000/s", "not =2000/s"],
+  ["apiRatePerPrefix", "a/b=2000/s", "not a/b=2000/s"],
+  ["apiRatePerPrefix", "1000/s,2000/s", "it takes one rate for each prefix"],
+  ["apiRatePerPrefix", "a:=1/s,a:=2/s", "it takes one rate for each prefix"],
   ["apiJwtIssuer", "http://login.example.com", "it takes an address such as https://login.example.com/"],
 ])("the setting %s refuses %j", (name, value, sentence) => {
   expect(() => settingsShape.parse({ [name]: value })).toThrow(sentence);

@@ -156,6 +156,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     apiKind: "rest",
     apiWebAclArn: `arn:aws:wafv2:${account}:regional/webacl/ours/0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0`,
     apiRatePerToken: "100/s",
+    apiRatePerPrefix: "1000/s, billing:=2000/s",
     apiRequireIfMatch: "true",
   },
 

@@ -29,8 +29,17 @@ export interface ApiOptions {
    * @default 25
    */
   readonly apiRequestBurst?: number | undefined;
-  /** The rate limit of a token without one of its own. Default: the API's own limit. */
+  /**
+   * The rate of a token without one of its own, in units of work: a request costs one, a batch one
+   * for each operation. Default: the API's own limit.
+   */
   readonly apiRatePerToken?: string | undefined;
+  /**
+   * The rate of all tokens of a prefix together, those included that they made: `1000/s` for every
+   * prefix, `billing:=2000/s` for one. Tokens that reach every key have no such rate. Default: no
+   * limit.
+   */
+  readonly apiRatePerPrefix?: readonly string[] | undefined;
   /**
    * Whether changes of versioned objects need an If-Match, so that a caller cannot overwrite a
    * version that it has not seen.

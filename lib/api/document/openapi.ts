@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { costHeader, costText } from "../request/cost.ts";
 import { noQuery, type Route, route } from "../request/route.ts";
 import type { AnswerDoc, RouteDoc } from "../request/route-doc.ts";
 import { operationName } from "./openapi-names.ts";
@@ -68,18 +69,19 @@ export function openApiDocument(routes: readonly Route[]): object {
 }
 
 function operationOf(each: Route, schemas: Schemas): object {
-  const { method, path, scope, doc } = each;
+  const { method, path, scope, doc, cost } = each;
   const needs = `Needs a token of scope \`${scope}\`.`;
   const problems = problemStatuses(each).map((status) => [status, problemReference(status)]);
   const answers = Object.entries(doc.answers).map(([status, answer]) => [
     status,
-    responseOf(answer, { schemas, isWrite: method !== "GET" }),
+    responseOf(answer, { schemas, isWrite: method !== "GET", hasCost: cost !== 1 }),
   ]);
   return {
     operationId: doc.operation ?? operationName(method, path),
     summary: doc.summary,
     description: doc.description === undefined ? needs : `${doc.description}\n\n${needs}`,
     tags: [doc.tag],
+    "x-carillon-cost": costText(cost),
     parameters: parametersOf(each, schemas),
     ...(doc.body === undefined ? {} : { requestBody: bodyOf(doc.body, schemas) }),
     responses: Object.fromEntries([...answers, ...problems]),
@@ -98,7 +100,7 @@ function bodyOf(
 
 function responseOf(
   { what, schema, example, headers = {} }: AnswerDoc,
-  { schemas, isWrite }: { schemas: Schemas; isWrite: boolean },
+  { schemas, isWrite, hasCost }: { schemas: Schemas; isWrite: boolean; hasCost: boolean },
 ): object {
   const content =
     schema === undefined
@@ -106,10 +108,18 @@ function responseOf(
       : { content: { "application/json": { schema: schemas.of(schema, "output"), example } } };
   return {
     description: what,
-    headers: headersOf({ ...asWritten(headers), ...(isWrite ? replayed : {}), ...requestIdHeader }),
+    headers: headersOf({
+      ...asWritten(headers),
+      ...(hasCost ? costSaid : {}),
+      ...(isWrite ? replayed : {}),
+      ...requestIdHeader,
+    }),
     ...content,
   };
 }
+
+/** A header of operations that may cost more than one unit. */
+const costSaid = { [costHeader]: "The units of the token's rate that the request cost." };
 
 const spellings = new Map([
   ["etag", "ETag"],

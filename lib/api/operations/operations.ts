@@ -41,7 +41,6 @@ import {
 import { type VersionRead, versionsOf } from "../../history/versions.ts";
 import type { JobKey } from "../../job/job-id.ts";
 import type { JobPlace } from "../../job/job-place.ts";
-import type { Rate } from "../../job/rate.ts";
 import type { JobRead } from "../../job/read-job.ts";
 import { cancelAnyJob, retryAnyJob } from "../../job-control/any-job.ts";
 import { type BackfillDone, type BackfillParams, backfillSchedule } from "../../job-control/backfill.ts";
@@ -89,6 +88,7 @@ import type { ScheduleBody } from "../../schedule/shape/schedule-body.ts";
 import type { Label } from "../../schedule/shared-holds.ts";
 import { findSchedule } from "../../schedule/stored/stored-schedule.ts";
 import type { VaultAccess } from "../../sealing/vault-request.ts";
+import type { DeploymentRates } from "../../token/token-rates.ts";
 import { type BoardOperations, boardOperations } from "./board-operations.ts";
 import { type BulkOperations, bulkOperations } from "./bulk-operations.ts";
 import { type CommandOperations, commandOperations } from "./command-operations.ts";
@@ -207,8 +207,8 @@ export interface OperationDeps extends AcceptanceDeps {
   log: Log;
   /** Keeps the keys of credentials. Null or left out: the deployment sends no webhooks. */
   vault?: VaultAccess | null;
-  /** The rate of tokens without one of their own. Default: no limit. */
-  rateByDefault?: Rate | null;
+  /** Default: no limit. */
+  rates?: DeploymentRates;
 }
 
 export function makeOperations(deps: OperationDeps): Operations {
@@ -284,7 +284,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     listLimits: (params) => listLimits(sql, params),
     readZoneData: () => readZoneData(sql),
     zoneMoves: ({ version, ...page }) => zoneMovesOf(sql, version, page),
-    tokens: tokenOperations(sql, deps.rateByDefault ?? null),
+    tokens: tokenOperations(sql, deps.rates ?? { ofToken: null, ofTeam: () => null }),
     credentials: credentialOperations(sql, deps.vault ?? null),
     readAudit: (search) => readAudit(sql, search),
     inbox: inboxOperations({ ...deps, acceptance: accept }),

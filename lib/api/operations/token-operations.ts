@@ -1,5 +1,4 @@
 import type { Sql } from "../../db/connect.ts";
-import type { Rate } from "../../job/rate.ts";
 import { type OwnToken, readOwnToken } from "../../token/own-token.ts";
 import { listTokens, readToken, type TokenPlace, type TokenRead } from "../../token/read-tokens.ts";
 import type { Token } from "../../token/token.ts";
@@ -11,6 +10,7 @@ import {
   rotateToken,
   type TokenParams,
 } from "../../token/token-edits.ts";
+import type { DeploymentRates } from "../../token/token-rates.ts";
 
 /** The operations on tokens. Tokens outside the caller's prefix are treated as missing. */
 export interface TokenOperations {
@@ -28,14 +28,13 @@ export interface TokenOperations {
   readOwn(token: Token): Promise<OwnToken | null>;
 }
 
-/** `rateByDefault`: the rate of tokens without one of their own; null for no limit. */
-export function tokenOperations(sql: Sql, rateByDefault: Rate | null): TokenOperations {
+export function tokenOperations(sql: Sql, rates: DeploymentRates): TokenOperations {
   return {
     create: (params) => createToken(sql, params),
     rotate: (params) => rotateToken(sql, params),
     remove: (params) => deleteToken(sql, params),
     read: (id, prefix) => readToken(sql, id, prefix),
     list: (params) => listTokens(sql, params),
-    readOwn: (token) => readOwnToken(sql, token, rateByDefault),
+    readOwn: (token) => readOwnToken(sql, token, rates),
   };
 }

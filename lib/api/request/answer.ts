@@ -5,6 +5,8 @@ export interface Answer {
   status: number;
   body?: unknown;
   headers?: Readonly<Record<string, string>>;
+  /** The units that the work needed, where they may be fewer than the request asked for. */
+  units?: number;
 }
 
 /** The form that API Gateway turns into an HTTP response. */

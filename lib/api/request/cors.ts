@@ -31,6 +31,7 @@ const requestHeaders = [
 /** Response headers that pages may read beyond those that CORS always allows. */
 const answerHeaders = [
   "allow",
+  "carillon-cost",
   "etag",
   "idempotent-replayed",
   "location",

@@ -18,6 +18,7 @@ import { type Seal, sealOf } from "../../idempotency/seal.ts";
 import { PassingConflict, Refusal } from "../../refusal.ts";
 import type { Token } from "../../token/token.ts";
 import type { HttpResponse } from "./answer.ts";
+import { costHeader } from "./cost.ts";
 import type { Incoming } from "./incoming.ts";
 import { Problem } from "./problem.ts";
 import { problemAnswer } from "./problem-answer.ts";
@@ -160,7 +161,8 @@ function replayed(seal: Seal, sealed: Buffer): HttpResponse {
   if (bytes === null) throw unreadable();
   // The same code wrote these bytes, and the seal shows that they are unchanged.
   const response: HttpResponse = JSON.parse(bytes.toString());
-  return { ...response, headers: { ...response.headers, "idempotent-replayed": "true" } };
+  const cost = costHeader in response.headers ? { [costHeader]: "1" } : {};
+  return { ...response, headers: { ...response.headers, ...cost, "idempotent-replayed": "true" } };
 }
 
 function stillRunning(seconds: number): Problem {

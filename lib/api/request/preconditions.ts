@@ -32,9 +32,9 @@ function isLosing({ method, path, doc }: Route): boolean {
 
 function demanding({ doc, run }: Route): Route["run"] {
   const mayCreate = doc.headers?.includes("if-none-match") === true;
-  return async (request, parameters, token) => {
+  return async (request, ...rest) => {
     refuseUnconditional(request, mayCreate);
-    return run(request, parameters, token);
+    return run(request, ...rest);
   };
 }
 

@@ -5,6 +5,7 @@ import { shapeFaults } from "../../schedule/shape/shape-faults.ts";
 import type { Scope, Token } from "../../token/token.ts";
 import type { Answer } from "./answer.ts";
 import { callerOf } from "./caller.ts";
+import { type Charge, type Cost, costHeader, unitsOf } from "./cost.ts";
 import { refuseForeignKey, refusePrefixed } from "./reach.ts";
 import type { ApiRequest } from "./request.ts";
 import type { RouteDoc } from "./route-doc.ts";
@@ -33,7 +34,7 @@ export interface Call<Parameter extends string, Query> {
   caller: Caller;
 }
 
-export interface RouteSpec<Path extends string, Query> {
+interface Head<Path extends string, Query> {
   method: Method;
   path: Path;
   scope: Scope;
@@ -44,7 +45,19 @@ export interface RouteSpec<Path extends string, Query> {
   everyKey?: string;
   query: z.ZodType<Query>;
   doc: RouteDoc;
+}
+
+export interface RouteSpec<Path extends string, Query> extends Head<Path, Query> {
+  /** The units of the token's rate that a request costs. Default: 1. */
+  cost?: Cost<Query>;
   answer(call: Call<ParameterOf<Path>, Query>): Promise<Answer>;
+}
+
+/** A route whose cost depends on the body, which is therefore read and checked before the work. */
+export interface WorkRouteSpec<Path extends string, Query, Asked> extends Head<Path, Query> {
+  read(call: Call<ParameterOf<Path>, Query>): Asked;
+  cost: Cost<Asked>;
+  answer(asked: Asked, call: Call<ParameterOf<Path>, Query>): Promise<Answer>;
 }
 
 /** A route as the router sees it, without the types of its parameters and query. */
@@ -56,13 +69,47 @@ export interface Route {
   needsEveryKey: boolean;
   query: z.ZodType;
   doc: RouteDoc;
-  run(request: ApiRequest, parameters: ReadonlyMap<string, string>, token: Token): Promise<Answer>;
+  cost: Cost<never>;
+  /** The charge takes what the request costs beyond the one unit that admitted it. */
+  run(
+    request: ApiRequest,
+    parameters: ReadonlyMap<string, string>,
+    token: Token,
+    charge: Charge,
+  ): Promise<Answer>;
 }
 
 export const noQuery = z.strictObject({});
 
 export function route<const Path extends string, Query>(spec: RouteSpec<Path, Query>): Route {
-  const { method, path, scope, everyKey, query, doc, answer } = spec;
+  const { cost = 1, answer } = spec;
+  return routed(spec, cost, (call) => ({
+    units: unitsOf(cost, call.query),
+    answer: () => answer(call),
+  }));
+}
+
+export function workRoute<const Path extends string, Query, Asked>(
+  spec: WorkRouteSpec<Path, Query, Asked>,
+): Route {
+  const { read, cost, answer } = spec;
+  return routed(spec, cost, (call) => {
+    const asked = read(call);
+    return { units: unitsOf(cost, asked), answer: () => answer(asked, call) };
+  });
+}
+
+/** A checked request: what it costs, and its work. */
+interface Checked {
+  units: number;
+  answer(): Promise<Answer>;
+}
+
+function routed<Path extends string, Query>(
+  { method, path, scope, everyKey, query, doc }: Head<Path, Query>,
+  cost: Cost<never>,
+  check: (call: Call<ParameterOf<Path>, Query>) => Checked,
+): Route {
   return {
     method,
     path,
@@ -70,11 +117,12 @@ export function route<const Path extends string, Query>(spec: RouteSpec<Path, Qu
     needsEveryKey: everyKey !== undefined,
     query,
     doc,
-    run: async (request, parameters, token) => {
+    cost,
+    run: async (request, parameters, token, charge) => {
       const key = parameters.get("key");
       if (key !== undefined) refuseForeignKey(token, key);
       if (everyKey !== undefined) refusePrefixed(token, everyKey);
-      return answer({
+      const checked = check({
         parameter: (name) => parameters.get(name) ?? missingParameter(path, name),
         query: readShape(query, request.query, "query"),
         body: () => orElse(request.json(), missingBody),
@@ -83,8 +131,22 @@ export function route<const Path extends string, Query>(spec: RouteSpec<Path, Qu
         token,
         caller: callerOf(token, request),
       });
+      return cost === 1 ? checked.answer() : charged(checked, cost, charge);
     },
   };
+}
+
+/** Takes the units before the work, and gives back those of a reserve that were not needed. */
+async function charged({ units, answer }: Checked, cost: Cost<never>, charge: Charge): Promise<Answer> {
+  if (units > 1) await charge.take(units - 1);
+  const isReserve = typeof cost !== "number" && cost.isReserve === true;
+  const { units: needed = units, ...answered } = await answer().catch(async (error: unknown) => {
+    if (isReserve && error instanceof Refusal && units > 1) await charge.giveBack(units - 1);
+    throw error;
+  });
+  const spent = Math.min(units, Math.max(1, needed));
+  if (spent < units) await charge.giveBack(units - spent);
+  return { ...answered, headers: { ...answered.headers, [costHeader]: String(spent) } };
 }
 
 /** Reads a part of the request by its schema; throws a Refusal that lists every fault. */

@@ -1,5 +1,6 @@
 import { allows, type Token } from "../../token/token.ts";
 import type { Answer } from "./answer.ts";
+import type { Charge } from "./cost.ts";
 import { forbidden, Problem } from "./problem.ts";
 import { type ApiRequest, decodedSegment } from "./request.ts";
 import type { Route } from "./route.ts";
@@ -10,9 +11,9 @@ import type { Route } from "./route.ts";
  */
 export function makeRouter(
   routes: readonly Route[],
-): (request: ApiRequest, token: Token) => () => Promise<Answer> {
+): (request: ApiRequest, token: Token, charge: Charge) => () => Promise<Answer> {
   const table = routes.map((route) => ({ route, pattern: route.path.split("/").slice(1) }));
-  return (request, token) => {
+  return (request, token, charge) => {
     const here = table.flatMap(({ route, pattern }) => {
       const parameters = matched(pattern, request.segments);
       return parameters === null ? [] : [{ route, parameters }];
@@ -23,7 +24,7 @@ export function makeRouter(
     const { route, parameters } = found;
     if (!allows(token, route.scope))
       throw forbidden(`This request needs a token of scope ${route.scope}; yours has ${token.scope}.`);
-    return () => route.run(request, parameters, token);
+    return () => route.run(request, parameters, token, charge);
   };
 }
 

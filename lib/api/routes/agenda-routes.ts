@@ -119,6 +119,7 @@ export function agendaRoutes({ agenda }: Operations): Route[] {
       scope: "read",
       query: listQuery,
       doc: agendaDocs.list,
+      cost: 10,
       answer: async ({ query: { cursor, limit, timezone, from, to, outcome, ...asked }, token }) => {
         const zone = canonicalTimezone(timezone) ?? "UTC";
         const filter = filterOf(token, asked);
@@ -144,6 +145,7 @@ export function agendaRoutes({ agenda }: Operations): Route[] {
       scope: "read",
       query: countQuery,
       doc: agendaDocs.count,
+      cost: 20,
       answer: async ({ query: { from, to, ...asked }, token }) => {
         const window = { from: from.getTime(), to: to.getTime() };
         return { status: 200, body: agendaCountsView(await agenda.count(window, filterOf(token, asked))) };
@@ -155,6 +157,7 @@ export function agendaRoutes({ agenda }: Operations): Route[] {
       scope: "read",
       query: schedulesQuery,
       doc: agendaDocs.schedules,
+      cost: 20,
       answer: async ({ query: { from, to, outcome, ...asked }, token }) => {
         const window = { from: from.getTime(), to: to.getTime() };
         const filter = filterOf(token, asked);
@@ -169,6 +172,7 @@ export function agendaRoutes({ agenda }: Operations): Route[] {
       scope: "read",
       query: noQuery,
       doc: lastRunsDoc(lastShape),
+      cost: 2,
       answer: async ({ body, token }) => {
         const { keys, n } = readShape(lastShape, body(), "body");
         for (const key of keys) refuseForeignKey(token, key);
@@ -187,6 +191,7 @@ function stripRoute(agenda: Operations["agenda"]): Route {
     scope: "read",
     query: stripQuery,
     doc: agendaDocs.strip,
+    cost: 3,
     answer: async ({ parameter, query: { cursor, limit, from: first, to: end } }) => {
       const key = readKey(parameter("key"));
       const place = readSearchCursor(

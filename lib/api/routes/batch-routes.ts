@@ -11,7 +11,7 @@ import type { Answer } from "../request/answer.ts";
 import { type ProblemKind, problemDocument, problemSchema } from "../request/problem.ts";
 import { retrySeconds, somethingFailed } from "../request/problem-answer.ts";
 import { refuseForeignKey } from "../request/reach.ts";
-import { noQuery, type Route, readShape, route } from "../request/route.ts";
+import { noQuery, type Route, readShape, workRoute } from "../request/route.ts";
 import { refuseOwner } from "./hold-owner.ts";
 
 export const batchMax = 1_000;
@@ -47,7 +47,7 @@ const resultsShape = z.strictObject({
 
 export function batchRoutes(operations: Operations): Route[] {
   return [
-    route({
+    workRoute({
       method: "POST",
       path: "/v1/schedules:batch",
       scope: "write",
@@ -90,8 +90,9 @@ export function batchRoutes(operations: Operations): Route[] {
         },
         problems: [413, 415, 422],
       },
-      answer: async ({ body, token, caller }) => {
-        const { operations: inputs, atomic } = readShape(batchShape, body(), "body");
+      read: ({ body }) => readShape(batchShape, body(), "body"),
+      cost: { per: "each operation", most: batchMax, of: (batch) => batch.operations.length },
+      answer: async ({ operations: inputs, atomic }, { token, caller }) => {
         const commands = inputs.map(
           (input): Command => ({
             input,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { BulkDone, BulkParams } from "../../batch/bulk-change.ts";
+import { type BulkDone, type BulkParams, changedMost } from "../../batch/bulk-change.ts";
 import type { BulkPreview } from "../../batch/bulk-preview.ts";
 import { below } from "../../command/command-shape.ts";
 import { readSchedulePatch } from "../../command/schedule-input.ts";
@@ -8,10 +8,11 @@ import { bulkDocs } from "../document/bulk-docs.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Answer } from "../request/answer.ts";
 import { deleteManyShape, patchManyShape, pauseManyShape, resumeManyShape } from "../request/bulk-shape.ts";
+import { type Counted, dryRunCost } from "../request/cost.ts";
 import { problemDocument } from "../request/problem.ts";
 import { pageQuery } from "../request/query.ts";
 import { narrowedOrRefused, refuseForeignKey } from "../request/reach.ts";
-import { type Call, type Route, readShape, route } from "../request/route.ts";
+import { type Call, type Route, readShape, workRoute } from "../request/route.ts";
 import { readSearchCursor, writeSearchCursor } from "../request/search-cursor.ts";
 import { ownerFor, resumedOwnerFor } from "./hold-owner.ts";
 
@@ -21,48 +22,59 @@ type BulkCall = Call<never, z.output<typeof goOnQuery>>;
 
 /** Actions on all schedules that match a filter. */
 export function bulkRoutes(operations: Operations): Route[] {
-  const post = { method: "POST", scope: "write", query: goOnQuery } as const;
+  const post = { method: "POST", scope: "write", query: goOnQuery, cost } as const;
+  const answer = (asked: BulkAsked) => changed(operations, asked);
   return [
-    route({
+    workRoute({
       ...post,
       path: "/v1/schedules:pause",
       doc: bulkDocs.pause,
-      answer: async (call) => {
+      read: (call) => {
         const asked = readShape(pauseManyShape, call.body(), "body");
         const { until, owner: named } = asked;
         const owner = ownerFor(call.token, named);
-        return changed(operations, call, asked, { verb: "pause", until: until ?? undefined, owner });
+        return bulkOf(call, asked, { verb: "pause", until: until ?? undefined, owner });
       },
+      answer,
     }),
-    route({
+    workRoute({
       ...post,
       path: "/v1/schedules:resume",
       doc: bulkDocs.resume,
-      answer: async (call) => {
+      read: (call) => {
         const asked = readShape(resumeManyShape, call.body(), "body");
-        const owner = resumedOwnerFor(call.token, asked.owner);
-        return changed(operations, call, asked, { verb: "resume", owner });
+        return bulkOf(call, asked, { verb: "resume", owner: resumedOwnerFor(call.token, asked.owner) });
       },
+      answer,
     }),
-    route({
+    workRoute({
       ...post,
       path: "/v1/schedules:delete",
       doc: bulkDocs.delete,
-      answer: async (call) =>
-        changed(operations, call, readShape(deleteManyShape, call.body(), "body"), { verb: "delete" }),
+      read: (call) => bulkOf(call, readShape(deleteManyShape, call.body(), "body"), { verb: "delete" }),
+      answer,
     }),
-    route({
+    workRoute({
       ...post,
       path: "/v1/schedules:patch",
       doc: bulkDocs.patch,
-      answer: async (call) => {
+      read: (call) => {
         const body = call.body();
         const asked = readShape(patchManyShape, body, "body");
-        return changed(operations, call, asked, { verb: "patch", patch: readPatch(body) });
+        return bulkOf(call, asked, { verb: "patch", patch: readPatch(body) });
       },
+      answer,
     }),
   ];
 }
+
+const cost: Counted<BulkAsked> = {
+  per: "each schedule that matches",
+  most: changedMost,
+  or: `${dryRunCost} with \`dryRun\``,
+  isReserve: true,
+  of: ({ dryRun, params }) => (dryRun ? dryRunCost : (params.filter.keys?.length ?? changedMost)),
+};
 
 /** The patch as it was sent. The shape has checked it, but would turn its texts into values. */
 function readPatch(body: unknown): object {
@@ -78,22 +90,36 @@ interface Asked {
   dryRun: boolean;
 }
 
-async function changed(
-  operations: Operations,
+/** A bulk action as its request asks for it. */
+interface BulkAsked {
+  params: BulkParams;
+  dryRun: boolean;
+  /** The filter and the change, to which cursors belong. */
+  mark: object;
+}
+
+function bulkOf(
   { query, token, caller }: BulkCall,
   { filter: selected, keys, reason, dryRun }: Asked,
   change: BulkParams["change"],
-): Promise<Answer> {
+): BulkAsked {
   for (const key of keys ?? []) refuseForeignKey(token, key);
   const filter = { ...selected, keys, prefix: narrowedOrRefused(token, selected.prefix) };
   const mark = { ...filter, ...change };
   const after = readSearchCursor(query.cursor, "schedule-bulk", mark, (place) =>
     isSearchPlace(filter, place),
   );
-  const params = { filter, change, reason: reason ?? undefined, after, caller };
+  return { params: { filter, change, reason: reason ?? undefined, after, caller }, dryRun, mark };
+}
+
+async function changed(operations: Operations, { params, dryRun, mark }: BulkAsked): Promise<Answer> {
   if (dryRun) return { status: 200, body: previewView(await operations.bulk.preview(params)) };
   const { next, failures, ...counts } = await operations.bulk.change(params);
-  return { status: 200, body: { ...counts, failures: failures.map(failureView), ...goOn(mark, next) } };
+  return {
+    status: 200,
+    body: { ...counts, failures: failures.map(failureView), ...goOn(mark, next) },
+    units: counts.done + counts.unchanged + counts.failed,
+  };
 }
 
 const previewView = (preview: BulkPreview) => ({ dryRun: true, ...preview });

@@ -26,6 +26,7 @@ function editRoutes(operations: Operations): Route[] {
       everyKey: "A change of a calendar",
       query: noQuery,
       doc: calendarDocs.put,
+      cost: 10,
       answer: async ({ parameter, body, header, caller }) => {
         const name = readName(parameter("name"));
         const { change, calendar, replanned } = await operations.putCalendar({
@@ -53,6 +54,7 @@ function editRoutes(operations: Operations): Route[] {
       everyKey: "A preview of a calendar",
       query: noQuery,
       doc: calendarDocs.preview,
+      cost: 10,
       answer: async ({ parameter, body }) => {
         const name = readName(parameter("name"));
         const impact = await operations.calendarImpact({ name, body: readCalendarBody(body(), name) });

@@ -5,7 +5,7 @@ import { instantShape } from "../../schedule/shape/instant-shape.ts";
 import { payloadShape } from "../../schedule/shape/schedule-shape.ts";
 import { backfillDoc, fireDoc } from "../document/fire-docs.ts";
 import type { Operations } from "../operations/operations.ts";
-import { noQuery, type Route, readShape, route } from "../request/route.ts";
+import { noQuery, type Route, readShape, route, workRoute } from "../request/route.ts";
 import { jobView } from "../views/job-view.ts";
 
 const fireShape = z.strictObject({ payload: payloadShape });
@@ -39,21 +39,29 @@ export function fireRoutes(operations: Operations): Route[] {
         };
       },
     }),
-    route({
+    workRoute({
       method: "POST",
       path: "/v1/schedules/{key}/backfill",
       scope: "write",
       query: noQuery,
       doc: backfillDoc(backfillShape),
-      answer: async ({ parameter, body, caller }) => {
+      read: ({ parameter, body, caller }) => {
         const key = readKey(parameter("key"));
-        const params = readShape(backfillShape, body(), "body");
-        const { next, ...done } = await operations.backfillSchedule({
-          key,
-          ...params,
-          caller,
-        });
-        return { status: 202, body: { ...done, more: next !== null, ...(next === null ? {} : { next }) } };
+        return { key, ...readShape(backfillShape, body(), "body"), caller };
+      },
+      cost: {
+        per: "each occurrence that is checked",
+        most: backfillMax,
+        isReserve: true,
+        of: ({ limit }) => limit,
+      },
+      answer: async (params) => {
+        const { next, ...done } = await operations.backfillSchedule(params);
+        return {
+          status: 202,
+          body: { ...done, more: next !== null, ...(next === null ? {} : { next }) },
+          units: done.accepted + done.existing,
+        };
       },
     }),
   ];

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import type { SharedHoldDone } from "../../batch/label-holds.ts";
+import { cancelledMost } from "../../batch/cancel-label.ts";
+import { heldMost, type SharedHoldDone } from "../../batch/label-holds.ts";
 import { pauseShape, resumeShape } from "../../command/schedule-input.ts";
 import type { ListedGroup } from "../../history/groups/list-groups.ts";
 import type { SharedHoldRead } from "../../history/groups/read-label.ts";
@@ -11,9 +12,10 @@ import type { Token } from "../../token/token.ts";
 import { groupListDoc, labelDocs } from "../document/group-docs.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Answer } from "../request/answer.ts";
+import type { Counted } from "../request/cost.ts";
 import { readCursor, writeCursor } from "../request/cursor.ts";
 import { pageQuery } from "../request/query.ts";
-import { type Route, readShape, route } from "../request/route.ts";
+import { type Route, readShape, route, workRoute } from "../request/route.ts";
 import { readSearchCursor, writeSearchCursor } from "../request/search-cursor.ts";
 import { jobListView } from "../views/job-view.ts";
 import { scheduleListView } from "../views/schedule-view.ts";
@@ -85,80 +87,89 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
         };
       },
     }),
-    route({
+    workRoute({
       method: "POST",
       path: `/v1/${scope}s/{name}/pause`,
       scope: "write",
       query: goOnQuery,
       doc: docs.pause,
-      answer: async ({ parameter, optionalBody, query, caller, token }) => {
+      read: ({ parameter, optionalBody, query, caller, token }) => {
         const label = readLabelName(scope, parameter("name"));
         const { reason, until, owner } = readShape(pauseShape, optionalBody(), "body");
-        return answerOf(
-          await operations.pauseLabel({
-            label,
-            caller,
-            reason: reason ?? undefined,
-            until: until ?? undefined,
-            owner: ownerFor(token, owner),
-            prefix: token.prefix ?? undefined,
-            revision: readRevision(query.cursor),
-          }),
-          token,
-        );
+        return {
+          label,
+          caller,
+          reason: reason ?? undefined,
+          until: until ?? undefined,
+          owner: ownerFor(token, owner),
+          prefix: token.prefix ?? undefined,
+          revision: readRevision(query.cursor),
+        };
       },
+      cost: heldCost,
+      answer: async (params, { token }) => answerOf(await operations.pauseLabel(params), token),
     }),
-    route({
+    workRoute({
       method: "POST",
       path: `/v1/${scope}s/{name}/resume`,
       scope: "write",
       query: goOnQuery,
       doc: docs.resume,
-      answer: async ({ parameter, optionalBody, query, caller, token }) => {
+      read: ({ parameter, optionalBody, query, caller, token }) => {
         const label = readLabelName(scope, parameter("name"));
         const { owner } = readShape(resumeShape, optionalBody(), "body");
-        return answerOf(
-          await operations.resumeLabel({
-            label,
-            caller,
-            owner: ownerFor(token, owner),
-            prefix: token.prefix ?? undefined,
-            revision: readRevision(query.cursor),
-          }),
-          token,
-        );
+        return {
+          label,
+          caller,
+          owner: ownerFor(token, owner),
+          prefix: token.prefix ?? undefined,
+          revision: readRevision(query.cursor),
+        };
       },
+      cost: heldCost,
+      answer: async (params, { token }) => answerOf(await operations.resumeLabel(params), token),
     }),
-    route({
+    workRoute({
       method: "POST",
       path: `/v1/${scope}s/{name}/cancel`,
       scope: "write",
       query: goOnQuery,
       doc: docs.cancel,
-      answer: async ({ parameter, optionalBody, query, caller, token }) => {
+      read: ({ parameter, optionalBody, query, caller, token }) => {
         const label = readLabelName(scope, parameter("name"));
         const { reason } = readShape(cancelShape, optionalBody(), "body");
         const members = { ...label, prefix: token.prefix };
-        const { done, running, failed, next } = await operations.cancelLabel({
+        const after = readSearchCursor(query.cursor, "group-cancels", members, isKeyPlace);
+        const params = {
           label,
           caller,
           reason: reason ?? undefined,
           prefix: token.prefix ?? undefined,
-          after: readSearchCursor(query.cursor, "group-cancels", members, isKeyPlace),
-        });
-        return {
-          status: 200,
-          body: {
-            done,
-            running,
-            failed,
-            ...(next === undefined ? {} : { cursor: writeSearchCursor("group-cancels", members, next) }),
-          },
+          after,
         };
+        return { members, params };
+      },
+      cost: {
+        per: "each member that is deleted or fails",
+        most: cancelledMost,
+        isReserve: true,
+        of: () => cancelledMost,
+      },
+      answer: async ({ members, params }) => {
+        const { done, running, failed, next } = await operations.cancelLabel(params);
+        const more = next === undefined ? {} : { cursor: writeSearchCursor("group-cancels", members, next) };
+        return { status: 200, body: { done, running, failed, ...more }, units: done + failed };
       },
     }),
   ];
 }
+
+const heldCost: Counted<unknown> = {
+  per: "each member that changes",
+  most: heldMost,
+  isReserve: true,
+  of: () => heldMost,
+};
 
 /**
  * The answer has a cursor if members are left. The ticks go on with these; the same call with the
@@ -172,6 +183,7 @@ function answerOf({ done, hold, unfinished }: SharedHoldDone, token: Token): Ans
       hold: hold === null ? null : sharedHoldView(hold, token),
       ...(unfinished === undefined ? {} : { cursor: writeCursor("holds", unfinished) }),
     },
+    units: done,
   };
 }
 

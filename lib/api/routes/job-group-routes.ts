@@ -26,6 +26,7 @@ export function jobGroupRoutes(operations: Operations): Route[] {
       scope: "read",
       query: jobCountQuery,
       doc: jobCountDoc,
+      cost: 5,
       answer: async ({ query: asked, token }) => {
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);
         const within = narrowed(token, asked.prefix);
@@ -40,6 +41,7 @@ export function jobGroupRoutes(operations: Operations): Route[] {
       scope: "read",
       query: statesQuery,
       doc: jobStatesDoc,
+      cost: 5,
       answer: async ({ query: { entry }, token }) => ({
         status: 200,
         body: { ...(await operations.failures.countEntries({ entry, prefix: token.prefix ?? undefined })) },
@@ -51,6 +53,7 @@ export function jobGroupRoutes(operations: Operations): Route[] {
       scope: "read",
       query: groupsQuery,
       doc: jobGroupsDoc,
+      cost: 10,
       answer: async ({ query: { limit, cursor, ...asked }, token }) => {
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);
         const within = narrowed(token, asked.prefix);

@@ -12,8 +12,10 @@ import type { Token } from "../../token/token.ts";
 import { jobDocs } from "../document/job-docs.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Answer } from "../request/answer.ts";
+import { type Counted, dryRunCost } from "../request/cost.ts";
 import { type ListName, readCursor, writeCursor } from "../request/cursor.ts";
 import {
+  bulkMax,
   cancelManyShape,
   entryFilter,
   historyFilter,
@@ -24,7 +26,7 @@ import {
 } from "../request/job-filter.ts";
 import { pageQuery } from "../request/query.ts";
 import { narrowed, narrowedOrRefused, reaches, refuseForeignKey } from "../request/reach.ts";
-import { noQuery, type Route, readShape, route } from "../request/route.ts";
+import { noQuery, type Route, readShape, route, workRoute } from "../request/route.ts";
 import { readSearchCursor, writeSearchCursor } from "../request/search-cursor.ts";
 import { jobListView, jobView } from "../views/job-view.ts";
 
@@ -150,46 +152,67 @@ function controlRoutes(operations: Operations): Route[] {
   ];
 }
 
+const bulkCost: Counted<{ dryRun: boolean; limit: number }> = {
+  per: "each job that matches",
+  most: bulkMax,
+  or: `${dryRunCost} with \`dryRun\``,
+  isReserve: true,
+  of: ({ dryRun, limit }) => (dryRun ? dryRunCost : limit),
+};
+
 /** Each call handles up to `limit` jobs; the same call with the answer's cursor continues. */
 function bulkRoutes(operations: Operations): Route[] {
   return [
-    route({
+    workRoute({
       method: "POST",
       path: "/v1/jobs:retry",
       scope: "write",
       query: goOnQuery,
       doc: jobDocs.retryMany,
-      answer: async ({ body, query: { cursor }, token, caller }) => {
+      read: ({ body, query: { cursor }, token, caller }) => {
         const { filter: asked, dryRun, ...params } = readShape(retryManyShape, body(), "body");
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);
         const filter = retryFilter(asked);
         if (filter.state === "dead") filter.prefix = narrowedOrRefused(token, filter.prefix);
-        if (dryRun) return dryRunAnswer(await operations.failures.retryDryRun(filter));
         const isPlace = (text: string) => isRetryPlace(filter.state, text);
-        const after = readSearchCursor(cursor, "retries", filter, isPlace);
-        const { next, ...counts } = await operations.retryMany({ ...params, filter, after, caller });
-        return { status: 202, body: { ...counts, ...goOn("retries", filter, next) } };
+        const after = dryRun ? undefined : readSearchCursor(cursor, "retries", filter, isPlace);
+        return { dryRun, ...params, filter, after, caller };
+      },
+      cost: bulkCost,
+      answer: async ({ dryRun, ...params }) => {
+        const { filter } = params;
+        if (dryRun) return dryRunAnswer(await operations.failures.retryDryRun(filter));
+        const { next, ...counts } = await operations.retryMany(params);
+        return {
+          status: 202,
+          body: { ...counts, ...goOn("retries", filter, next) },
+          units: counts.done + counts.leftOut + counts.failed,
+        };
       },
     }),
-    route({
+    workRoute({
       method: "POST",
       path: "/v1/jobs:cancel",
       scope: "write",
       query: goOnQuery,
       doc: jobDocs.cancelMany,
-      answer: async ({ body, query: { cursor }, token, caller }) => {
+      read: ({ body, query: { cursor }, token, caller }) => {
         const { filter: asked, dryRun, ...params } = readShape(cancelManyShape, body(), "body");
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);
         const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };
+        const after = dryRun ? undefined : readSearchCursor(cursor, "cancels", filter, isCancelPlace);
+        return { dryRun, ...params, filter, after, caller };
+      },
+      cost: bulkCost,
+      answer: async ({ dryRun, ...params }) => {
+        const { filter } = params;
         if (dryRun) return dryRunAnswer(await operations.failures.cancelDryRun(filter));
-        const after = readSearchCursor(cursor, "cancels", filter, isCancelPlace);
-        const { next, ...counts } = await operations.cancelMany({
-          ...params,
-          filter,
-          after,
-          caller,
-        });
-        return { status: 202, body: { ...counts, ...goOn("cancels", filter, next) } };
+        const { next, ...counts } = await operations.cancelMany(params);
+        return {
+          status: 202,
+          body: { ...counts, ...goOn("cancels", filter, next) },
+          units: counts.done + counts.failed,
+        };
       },
     }),
   ];

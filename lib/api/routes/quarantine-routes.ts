@@ -6,7 +6,7 @@ import { storableText, textFault } from "../../schedule/shape/text.ts";
 import type { Operations } from "../operations/operations.ts";
 import { cursorSchema, pageQuery, pageSchema } from "../request/query.ts";
 import { narrowed, narrowedOrRefused, refuseForeignKey } from "../request/reach.ts";
-import { type Route, readShape, route } from "../request/route.ts";
+import { type Route, readShape, route, workRoute } from "../request/route.ts";
 import type { RouteDoc } from "../request/route-doc.ts";
 import { readSearchCursor, writeSearchCursor } from "../request/search-cursor.ts";
 import { instantText } from "../views/instant-text.ts";
@@ -103,23 +103,26 @@ export function quarantineRoutes(operations: Operations): Route[] {
         return { status: 200, body: { items: items.map(entryView), ...more } };
       },
     }),
-    route({
+    workRoute({
       method: "POST",
       path: "/v1/quarantine:retry",
       scope: "write",
       query: z.strictObject({ cursor: pageQuery.cursor }),
       doc: retryDoc,
-      answer: async ({ optionalBody, query: { cursor }, token }) => {
+      read: ({ optionalBody, query: { cursor }, token }) => {
         const { filter: asked } = readShape(retryShape, optionalBody(), "body");
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);
         const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };
-        const after = readPlace("quarantine-retries", filter, cursor);
-        const { done, next } = await operations.retryQuarantine({ filter, after, limit: retriedMax });
+        return { filter, after: readPlace("quarantine-retries", filter, cursor), limit: retriedMax };
+      },
+      cost: { per: "each row that is made due", most: retriedMax, isReserve: true, of: ({ limit }) => limit },
+      answer: async (params) => {
+        const { done, next } = await operations.retryQuarantine(params);
         const more =
           next === undefined
             ? {}
-            : { cursor: writeSearchCursor("quarantine-retries", filter, placeText(next)) };
-        return { status: 202, body: { done, ...more } };
+            : { cursor: writeSearchCursor("quarantine-retries", params.filter, placeText(next)) };
+        return { status: 202, body: { done, ...more }, units: done };
       },
     }),
   ];

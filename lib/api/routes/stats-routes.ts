@@ -23,6 +23,7 @@ export function statsRoutes(operations: Operations): Route[] {
         tag: "Insight",
         answers: { 200: { what: "The counts", schema: statsAnswer, example: statsExample } },
       },
+      cost: 10,
       answer: async ({ token, query }) => {
         const prefix = narrowedOrRefused(token, query.prefix);
         if (prefix === undefined) return { status: 200, body: statsView(await operations.readStats()) };

@@ -11,8 +11,9 @@ import { shapeFaults } from "../../schedule/shape/shape-faults.ts";
 import { targetShape } from "../../schedule/shape/target-shape.ts";
 import { explainDoc, nextDoc, previewDoc } from "../document/time-docs.ts";
 import type { Operations } from "../operations/operations.ts";
+import { type Counted, rowsCost, rowsOfUnit } from "../request/cost.ts";
 import { wholeNumber } from "../request/query.ts";
-import { noQuery, type Route, route } from "../request/route.ts";
+import { noQuery, type Route, route, workRoute } from "../request/route.ts";
 import { explanationView } from "../views/explanation-view.ts";
 import { holdView } from "../views/schedule-view.ts";
 
@@ -23,6 +24,12 @@ const nextQuery = z.strictObject({
   n: wholeNumber({ min: 1, max: occurrencesMax, byDefault: occurrencesByDefault }),
   from: instantShape.optional(),
 });
+
+const occurrencesCost: Counted<{ n: number }> = {
+  per: `each ${rowsOfUnit} occurrences`,
+  most: rowsCost(occurrencesMax),
+  of: ({ n }) => rowsCost(n),
+};
 
 const explainQuery = z.strictObject({ at: instantShape });
 
@@ -57,6 +64,7 @@ export function timeRoutes(operations: Operations): Route[] {
       scope: "read",
       query: nextQuery,
       doc: nextDoc,
+      cost: occurrencesCost,
       answer: async ({ parameter, query: { n, from } }) => {
         const key = readKey(parameter("key"));
         const next = await operations.nextOccurrences({ key, n, from: from?.getTime() });
@@ -71,16 +79,16 @@ export function timeRoutes(operations: Operations): Route[] {
         };
       },
     }),
-    route({
+    workRoute({
       method: "POST",
       path: "/v1/preview",
       scope: "read",
       query: noQuery,
       doc: previewDoc(previewBodyShape),
-      answer: async ({ body }) => {
-        const { occurrences, ...preview } = await operations.previewSchedule(
-          readPreview(body(), operations.besides),
-        );
+      read: ({ body }) => readPreview(body(), operations.besides),
+      cost: occurrencesCost,
+      answer: async (params) => {
+        const { occurrences, ...preview } = await operations.previewSchedule(params);
         return { status: 200, body: { ...occurrencesView(occurrences), ...preview } };
       },
     }),
@@ -90,6 +98,7 @@ export function timeRoutes(operations: Operations): Route[] {
       scope: "read",
       query: explainQuery,
       doc: explainDoc,
+      cost: 2,
       answer: async ({ parameter, query: { at } }) => {
         const key = readKey(parameter("key"));
         return { status: 200, body: explanationView(await operations.explain({ key, at })) };

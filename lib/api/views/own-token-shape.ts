@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { rateText } from "../../job/rate.ts";
 import type { OwnToken } from "../../token/own-token.ts";
 import type { Token } from "../../token/token.ts";
 import { tokenExamples, tokenSchema, tokenView } from "./token-shape.ts";
@@ -14,14 +15,20 @@ export const ownTokenSchema = z
     holdOwner: z.string().describe("The owner of the holds that this caller sets."),
     rate: z
       .strictObject({
+        of: z
+          .enum(["token", "maker", "prefix"])
+          .describe(
+            "Whose rate it is: the token's own, that of a token which made it, or that of all tokens of its prefix.",
+          ),
         limit: z.string(),
-        used: z
+        left: z
           .int()
-          .min(0)
-          .describe("Requests of the bucket in use now, with those that functions have taken in advance."),
+          .describe(
+            "Units left in the bucket now, without those that functions have taken in advance. Below 0 it is in debt.",
+          ),
       })
       .nullable()
-      .describe("The rate in force, the token's own or the deployment's. Null: no limit."),
+      .describe("The rate in force with the fewest units left. Null: no limit."),
     may: z
       .array(
         z.strictObject({
@@ -39,13 +46,13 @@ export const ownTokenSchema = z
 export type Area = z.input<typeof ownTokenSchema>["may"][number];
 
 export function ownTokenView(own: OwnToken, may: Area[]) {
-  const { used, rate, ...read } = own;
-  const { rate: limit, ...shown } = tokenView({ ...read, rate });
+  const { nearest } = own;
+  const { rate: _ownRate, ...shown } = tokenView(own);
   return {
     ...shown,
     signIn: signInOf(own),
     holdOwner: own.name,
-    rate: limit === null || used === null ? null : { limit, used },
+    rate: nearest === null ? null : { of: nearest.of, limit: rateText(nearest.rate), left: nearest.left },
     may,
   };
 }
@@ -62,7 +69,7 @@ export const ownTokenExample: z.input<typeof ownTokenSchema> = {
   scope: "write",
   signIn: "token",
   holdOwner: "billing",
-  rate: { limit: "100/s", used: 3 },
+  rate: { of: "token", limit: "100/s", left: 97 },
   may: [
     {
       area: "Schedules",

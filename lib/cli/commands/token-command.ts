@@ -169,6 +169,13 @@ const whoami = command({
   run: async ({ client, out, signal }) => showOwn(out, await client.tokens.own({ signal })),
 });
 
+/** The words behind a rate that a token shares. */
+const sharedWith = {
+  token: "",
+  maker: ", shared with the token that made it",
+  prefix: ", of all tokens of its prefix",
+} as const;
+
 function showOwn(out: Output, own: OwnToken): void {
   if (out.isJson) {
     out.json(own);
@@ -180,7 +187,7 @@ function showOwn(out: Output, own: OwnToken): void {
     ["scope", scope],
     ["keys", prefix === null ? "all" : `those that begin with ${printable(prefix)}`],
     ["expires", expiresAt === null ? "never" : out.times.both(expiresAt)],
-    ["rate", rate === null ? "no limit" : `${rate.limit}, ${rate.used} used`],
+    ["rate", rate === null ? "no limit" : `${rate.limit}${sharedWith[rate.of]}, ${rate.left} left`],
     ["owner of its holds", printable(holdOwner)],
     ["made", `${out.times.both(createdAt)} by ${printable(createdBy)}`],
     ["last used", lastUsedAt === null ? "never before" : out.times.both(lastUsedAt)],

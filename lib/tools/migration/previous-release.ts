@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "a86da4d160487081f33d60ecfacf5db504207977ec8cb07f76883f7a432e43b2",
+  migrationsDigest: "1168179114ff9034883b20c5786fc669c9f398ce48cd73b38b9ff32faff53f52",
 } as const;

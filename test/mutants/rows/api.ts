@@ -13,6 +13,7 @@ const idempotencyTest = "test/api/idempotency.test.ts";
 const bodyTest = "test/api/json-body.test.ts";
 const cursorTest = "test/api/cursor.test.ts";
 const conditionalTest = "test/api/conditional.test.ts";
+const workRatesTest = "test/api/work-rates.test.ts";
 
 /** Requests over HTTP: their authorization, their limits, and how often they are applied. */
 export const apiRows: readonly Mutant[] = [
@@ -33,9 +34,44 @@ export const apiRows: readonly Mutant[] = [
   {
     name: "api: the rate limit of a token limits its requests",
     file: handler,
-    text: "      await admit(token);\n",
-    replacement: "",
+    text: "      exchange.charge = await admit(token);\n",
+    replacement: "      exchange.charge = { take: async () => {}, giveBack: async () => {} };\n",
     tests: [principalsTest],
+  },
+  {
+    name: "api: the work of a request is charged before it is done",
+    file: "lib/api/request/route.ts",
+    text: "  if (units > 1) await charge.take(units - 1);\n",
+    replacement: "",
+    tests: [workRatesTest],
+  },
+  {
+    name: "api: units that work did not need are given back",
+    file: "lib/api/request/route.ts",
+    text: "if (spent < units) await",
+    replacement: "if (spent > units) await",
+    tests: [workRatesTest],
+  },
+  {
+    name: "api: a token with a rate takes from its maker's bucket too",
+    file: "lib/token/token-rates.ts",
+    text: "isOwn ? rates : rates.slice(0, -1)",
+    replacement: "rates.slice(0, -1)",
+    tests: [workRatesTest],
+  },
+  {
+    name: "api: a bucket in debt admits no work",
+    file: "lib/token/rate-buckets.ts",
+    text: "min(count - used) < ${mustHold}",
+    replacement: "min(count - used) < ${mustHold} - 1e9",
+    tests: ["test/token/rate.test.ts"],
+  },
+  {
+    name: "api: units of a bucket are taken by one request after the other",
+    file: "lib/token/rate-buckets.ts",
+    text: "      for update of b\n",
+    replacement: "",
+    tests: ["test/token/rate.test.ts"],
   },
   {
     name: "api: a share of a rate limit is valid for a moment only",

@@ -218,16 +218,16 @@ export const reachRows: readonly Mutant[] = [
   {
     name: "reach: a pause of a group is limited to the prefix",
     file: groups,
-    text: "until: until ?? undefined,\n            owner: ownerFor(token, owner),\n            prefix: token.prefix ?? undefined,",
+    text: "until: until ?? undefined,\n          owner: ownerFor(token, owner),\n          prefix: token.prefix ?? undefined,",
     replacement:
-      "until: until ?? undefined,\n            owner: ownerFor(token, owner),\n            prefix: undefined,",
+      "until: until ?? undefined,\n          owner: ownerFor(token, owner),\n          prefix: undefined,",
     tests: [reachTest],
   },
   {
     name: "reach: a resume of a group is limited to the prefix",
     file: groups,
-    text: "caller,\n            owner: ownerFor(token, owner),\n            prefix: token.prefix ?? undefined,",
-    replacement: "caller,\n            owner: ownerFor(token, owner),\n            prefix: undefined,",
+    text: "caller,\n          owner: ownerFor(token, owner),\n          prefix: token.prefix ?? undefined,",
+    replacement: "caller,\n          owner: ownerFor(token, owner),\n          prefix: undefined,",
     tests: [reachTest],
   },
   {

@@ -55,7 +55,7 @@ function Facts({ own: { name, scope, prefix, expiresAt, rate, holdOwner } }: { o
       <dt>Expires</dt>
       <dd>{expiresAt === null ? "never" : <Instant at={expiresAt} />}</dd>
       <dt>Rate</dt>
-      <dd>{rate === null ? "no limit" : `${rate.limit}, ${numberText(rate.used)} used`}</dd>
+      <dd>{rate === null ? "no limit" : `${rate.limit}, ${numberText(rate.left)} left`}</dd>
       <dt>Its holds belong to</dt>
       <dd className="mono">{holdOwner}</dd>
     </dl>

@@ -1,0 +1,54 @@
+import type { Environment } from "./environment.ts";
+
+/** The rate of one prefix, as text; a prefix of null stands for all without an entry of their own. */
+interface PrefixRate {
+  prefix: string | null;
+  rate: string;
+}
+
+const form =
+  "it takes a rate such as 1000/s for every prefix of tokens, and rates of single ones such as billing:=2000/s";
+
+const rateForm = /^[1-9]\d{0,8}\/[smh]$/;
+
+/** The beginning of a key. */
+const prefixForm = /^[^\s/?#%\\\p{Cc}][^/?#%\\\p{Cc}]{0,254}$/u;
+
+/** Throws a sentence with the allowed form. */
+export function parsePrefixRate(text: string): PrefixRate {
+  // A prefix may contain `=`, and a rate does not.
+  const at = text.lastIndexOf("=");
+  const prefix = at < 0 ? null : text.slice(0, at);
+  const rate = text.slice(at + 1);
+  if (!rateForm.test(rate) || (prefix !== null && !prefixForm.test(prefix)))
+    throw new Error(`${form}, not ${text}`);
+  return { prefix, rate };
+}
+
+/** The first prefix with two rates; empty for two rates of every prefix, null if no prefix has two. */
+export function ratedTwice(texts: readonly string[]): string | null {
+  const prefixes = texts.map((text) => text.slice(0, Math.max(0, text.lastIndexOf("="))));
+  return prefixes.find((prefix, index) => prefixes.indexOf(prefix) < index) ?? null;
+}
+
+/** The rates in `API_RATE_PER_PREFIX`, one per line, because prefixes may contain commas. */
+export function prefixRatesFrom(env: Environment): ReadonlyMap<string | null, string> {
+  const text = env["API_RATE_PER_PREFIX"];
+  if (text === undefined || text === "") return new Map();
+  const entries = text.split("\n");
+  const twice = ratedTwice(entries);
+  if (twice !== null)
+    throw new Error(
+      `The environment variable API_RATE_PER_PREFIX has two rates for ${twice === "" ? "every prefix" : JSON.stringify(twice)}; it takes one for each.`,
+    );
+  return new Map(entries.map((entry) => parsed(entry)).map(({ prefix, rate }) => [prefix, rate]));
+}
+
+function parsed(entry: string): PrefixRate {
+  try {
+    return parsePrefixRate(entry);
+  } catch (error) {
+    const fault = error instanceof Error ? error.message : String(error);
+    throw new Error(`The environment variable API_RATE_PER_PREFIX is not understood: ${fault}.`);
+  }
+}
