@@ -52,6 +52,12 @@ describe("the rows of the board", () => {
     expect(short(holdRows(holds, all))).toEqual(["crm:* 4"]);
   });
 
+  test("A row of holds stays the same row when its first hold is released", () => {
+    const holds = [hold("crm:1"), hold("crm:2", { since: second(1) }), hold("crm:3", { since: second(2) })];
+    const idOf = ([row]: readonly HoldRow[]) => (row !== undefined && "group" in row ? row.group.id : "none");
+    expect(idOf(holdRows(holds.slice(1), all))).toBe(idOf(holdRows(holds, all)));
+  });
+
   test("The count says that it may grow while holds with the same end are not loaded", () => {
     const early = { until: second(30) };
     const holds = [hold("a:1", early), hold("a:2", early), hold("b:1"), hold("b:2")];

@@ -47,12 +47,13 @@ function groupsOf(holds: readonly BoardHold[], hasMore: boolean): HoldGroup[] {
   // The board is in the order of ends, so the next page begins with the end of the last row.
   const lastEnd = holds.at(-1)?.until;
   return [...alike].flatMap(([id, those]) =>
-    together(those).flatMap((members): HoldGroup[] => {
+    together(those).flatMap((members, nth): HoldGroup[] => {
       const [first, second] = members;
       if (first === undefined || second === undefined) return [];
       return [
         {
-          id: `${id} ${first.since}`,
+          // Not by a member: when that one is released, the row would close, and a dialog with it.
+          id: `${id} ${nth}`,
           prefix: prefixOf(members.map(({ name }) => name)),
           members: [first, ...members.slice(1)],
           hasMore: hasMore && first.until === lastEnd,
