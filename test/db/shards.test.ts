@@ -30,6 +30,7 @@ const others: Readonly<Record<string, readonly string[]>> = {
   "small, and read by all parts: the same on every server": [
     ...["cadences", "calendars", "calendar_versions", "targets", "pulse_targets", "shared_holds"],
     ...["lifecycle", "retention", "zone_data", "zone_updates", "caller_prefixes", "migrations"],
+    "sealing_keys",
   ],
   "found by a lane, which has jobs of several shards if a group shares it": ["lane_entries"],
   "found by a label, a key or a time over all schedules": ["schedule_tags", "audit"],

@@ -3,6 +3,8 @@ import { pauseLabel } from "../../lib/batch/label-holds.ts";
 import { restoreVersion, tryRestore } from "../../lib/edit/restore.ts";
 import { versionsOf } from "../../lib/history/versions.ts";
 import { Refusal } from "../../lib/refusal.ts";
+import type { Webhook } from "../../lib/schedule/shape/webhook-credentials.ts";
+import { openedWebhook } from "../sealing/opened-webhook.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, hour, minute } from "../support/instants.ts";
 
@@ -251,15 +253,17 @@ describe("restoring a version", () => {
   });
 
   test("A deleted schedule that is made again keeps the phase of its interval and the secret of its webhook", async () => {
-    const webhook = { url: "https://example.com/hook", secret: ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"] };
+    const secret = ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"];
+    const webhook = { url: "https://example.com/hook", secret };
     await world.put("k", { when: "every 1h", target: { webhook } });
     await world.remove("k");
     await world.clock.setNow(at("10:17:00"));
     expect(await coming("k", 1)).toEqual(["11:00", "12:00", "13:00", "14:00", "15:00"]);
-    const [kept] = await world.sql`
-      select v.target from carillon.schedules s join carillon.schedule_versions v on v.schedule_id = s.id
+    const [kept] = await world.sql<{ webhook: Webhook }[]>`
+      select v.target->'webhook' as webhook from carillon.schedules s join carillon.schedule_versions v on v.schedule_id = s.id
       where s.key = 'k' and s.deleted_at is null`;
-    expect(kept).toMatchObject({ target: { webhook: { secret: webhook.secret } } });
+    if (kept === undefined) throw new Error("The schedule was not made again.");
+    expect(await openedWebhook(world.sql, kept.webhook)).toMatchObject({ secret });
   });
 
   test("A deleted schedule whose only instant is over is not made again, not even within the grace of a new one", async () => {

@@ -82,14 +82,14 @@ function limitOf(local: Clock = clock, env: Environment = {}) {
       return admitted;
     },
     once: admit,
-    /** Whether work of this cost is admitted. */
-    work: async (token: PresentedToken, units: number) => {
-      const charge = await admit(token);
-      return charge.take(units - 1).then(
-        () => true,
-        () => false,
-      );
-    },
+    /** Whether work of this cost is admitted. A rate in debt refuses it with its first unit already. */
+    work: async (token: PresentedToken, units: number) =>
+      admit(token)
+        .then((charge) => charge.take(units - 1))
+        .then(
+          () => true,
+          () => false,
+        ),
   };
 }
 
