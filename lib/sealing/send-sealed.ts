@@ -1,3 +1,4 @@
+import { errorText } from "../log/error-text.ts";
 import { type Sender, sendWebhook } from "../webhook/send-webhook.ts";
 import type { WebhookAnswer, WebhookRequest } from "../webhook/webhook-request.ts";
 import { NotOpened, type OpenedKeys, openCredentials } from "./open-credentials.ts";
@@ -13,7 +14,7 @@ export async function sendSealedWebhook(
     open = await openCredentials(opened, request);
   } catch (error) {
     if (!(error instanceof NotOpened)) throw error;
-    sender.log.error("webhook.not-opened", { job: request.id, error: error.message });
+    sender.log.error("webhook.not-opened", { job: request.id, error: errorText(error) });
     return { kind: "failed", error: error.message };
   }
   return sendWebhook(sender, open, remainingMs);
