@@ -123,7 +123,9 @@ function ReasonCell({ reason, reach, releasable, state }: BoardHold) {
   return (
     <>
       <span title={reason ?? undefined}>{reason ?? ""}</span>{" "}
-      {releasable || state !== "binding" ? null : <WiderHold reach={reach} />}
+      {releasable || state !== "binding" ? null : (
+        <WiderHold lead={reason === null ? "" : "· "} reach={reach} />
+      )}
     </>
   );
 }
