@@ -52,8 +52,10 @@ export function assemble(
 function vaultFrom(env: Environment): KeyVault {
   let vault: KeyVault | undefined;
   const made = () => {
-    const kms = new KMSClient(awsClientSettings(env, "KMS", sendingTimeouts));
-    vault ??= kmsVault(kms, required(env, "WEBHOOK_KEY"));
+    vault ??= kmsVault(
+      new KMSClient(awsClientSettings(env, "KMS", sendingTimeouts)),
+      required(env, "WEBHOOK_KEY"),
+    );
     return vault;
   };
   return {

@@ -65,18 +65,25 @@ export async function answerVaultRequest(
   }
   if (request.ask === "opens")
     return { opens: await vault.opens(Buffer.from(request.sealedPrivateKey, "base64")) };
-  const keys = await ownKeys(vault, request.keys);
+  const keys = await ownKeys(vault, opened, request.keys);
   return { sealed: await sealedAgain(opened, { ...request, keys }) };
 }
 
 /** The keys that this vault opens: the others belong to a deployment that the database was restored from. */
 async function ownKeys(
   vault: KeyVault,
+  opened: OpenedKeys,
   keys: Readonly<Record<string, string>>,
 ): Promise<Record<string, string>> {
   const own: [string, string][] = [];
-  for (const [id, key] of Object.entries(keys))
-    if (await vault.opens(Buffer.from(key, "base64"))) own.push([id, key]);
+  for (const [id, key] of Object.entries(keys)) {
+    // A key that opens is remembered: a pass of many requests asks the vault once for each key.
+    const isOpened = await opened.privateKey(key).then(
+      () => true,
+      () => false,
+    );
+    if (isOpened || (await vault.opens(Buffer.from(key, "base64")))) own.push([id, key]);
+  }
   return Object.fromEntries(own);
 }
 
