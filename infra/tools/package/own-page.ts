@@ -51,12 +51,22 @@ export async function buildOwnPage(root: string): Promise<string[]> {
     const files = [...new Set([...bundled.filter(isOutside), ...besides])].toSorted();
     rmSync(sourcesFile(root), { force: true });
     rmSync(pageIn(root), { recursive: true, force: true });
-    renameSync(path.join(made, "page"), pageIn(root));
+    moveInto(pageIn(root), path.join(made, "page"));
     const sources: Sources = { files, hash: hashOf(root, files) };
     writeFileSync(sourcesFile(root), `${JSON.stringify(sources, null, 2)}\n`);
     return bundled;
   } finally {
     rmSync(made, { recursive: true, force: true });
+  }
+}
+
+/** Another start may have built the same page meanwhile: that one stays. */
+function moveInto(place: string, built: string): void {
+  try {
+    renameSync(built, place);
+  } catch (error) {
+    const code: unknown = Object(error).code;
+    if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
   }
 }
 
