@@ -15,6 +15,7 @@ import type { Label } from "../schedule/shared-holds.ts";
 import { oneByOneMax } from "./apply-wave.ts";
 import { applyWaves } from "./apply-waves.ts";
 import { checkAhead } from "./check-ahead.ts";
+import { foreseeCredentials } from "./foresee-credentials.ts";
 import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
 import type { Applied, ApplyOptions, Operation } from "./operation.ts";
 
@@ -46,6 +47,7 @@ async function applyBy(
 ): Promise<Applied[]> {
   const labels: Label[] = [];
   await foreseeRuns(deps.sql, operations);
+  await foreseeCredentials(deps.sql, operations);
   for (let attempt = 1; ; ) {
     try {
       const once = () =>

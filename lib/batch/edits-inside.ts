@@ -10,6 +10,7 @@ import { PassingConflict, Refusal } from "../refusal.ts";
 import { allKeys, type Caller } from "../schedule/shape/caller.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { applyWaves } from "./apply-waves.ts";
+import { foreseeCredentials } from "./foresee-credentials.ts";
 import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
 import type { AlsoPassing } from "./lock-many.ts";
 import type { Applied, Operation } from "./operation.ts";
@@ -46,6 +47,7 @@ export async function applyEditsInside(
   );
   const { searching: bounded, counting } = boundedComputing(operations.length, now);
   await foreseeRuns(tx, operations, bounded);
+  await foreseeCredentials(tx, operations);
   const once = () => fromSavepoint(tx, () => countingBy(counting, () => applyOnce(tx, operations, also)));
   for (let attempt = 1; ; attempt++) {
     try {

@@ -61,7 +61,8 @@ export async function foreseeEdits(
   await foreseeBodies(tx, differing(changed), searching);
 }
 
-function bodyAfter(before: ScheduleBody | undefined, operation: Operation): ScheduleBody | undefined {
+/** The body that an operation would make of this one; undefined where there is none. */
+export function bodyAfter(before: ScheduleBody | undefined, operation: Operation): ScheduleBody | undefined {
   if (operation.kind === "put") return operation.body;
   if (operation.kind !== "patch" || before === undefined) return undefined;
   return unlessRefused(() => patchedBody(before, operation.patch));

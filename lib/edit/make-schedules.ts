@@ -58,7 +58,7 @@ export async function prepareSchedule(
   params: NewScheduleParams,
 ): Promise<Prepared> {
   const { key, caller, countFrom, again } = params;
-  const target = await sealCredentials(withCredentials(params.body.target, null), null, known.sealingKeys);
+  const target = await sealCredentials(key, withCredentials(params.body.target, null), null, known);
   const body = { ...params.body, target };
   const { now } = state;
   const spec = await (again?.spec(known, now) ?? resolveSpec(known.calendar, key, body, now, countFrom));

@@ -192,7 +192,8 @@ export async function respec(
 ): Promise<Decision> {
   const { paused, ...asked } = body;
   const { target: existing } = current.body;
-  const target = await sealCredentials(withCredentials(asked.target, existing), existing, known.sealingKeys);
+  const given = withCredentials(asked.target, existing);
+  const target = await sealCredentials(current.key, given, existing, known);
   const wanted = { ...asked, target };
   const counted = whenNamed && restored === undefined && isRelative(body);
   const holds = (await known.holdsOf(current.id)).filter(({ until }) => until === null || until > state.now);

@@ -3,6 +3,7 @@ import { BoundedMap } from "../bounded-map.ts";
 import { Refusal } from "../refusal.ts";
 import { isSealed, readSealed, sealedText } from "../schedule/shape/sealed-text.ts";
 import type { Target } from "../schedule/shape/target-shape.ts";
+import { isKept } from "../schedule/shape/target-webhook-shape.ts";
 import {
   type Credential,
   credentialsOf,
@@ -23,39 +24,88 @@ export function contextOf({ kind, name }: Pick<Credential, "kind" | "name">, url
   return `${kind}\n${kind === "header" ? name.toLowerCase() : name}\n${new URL(url).origin}`;
 }
 
+/** Room for the credentials of a batch. */
+const rememberedMax = 25_000;
+
 /**
  * Credentials that this process has sealed. Many schedules of one receiver have the same secret,
  * and each sealing takes a third of a millisecond.
  */
-const sealedBefore = new BoundedMap<string, string>(5_000);
+const sealedBefore = new BoundedMap<string, string>(rememberedMax);
+
+/** The texts of values without a hash, which were sealed ahead for one edit of one schedule. */
+const sealedAhead = new BoundedMap<string, string>(rememberedMax);
 
 /**
  * The target with all of its credentials sealed. A value that is stored already keeps its sealed
  * text, so that an identical put changes nothing.
  */
 export async function sealCredentials(
+  scheduleKey: string,
   target: Target,
   standing: Target | null,
-  readKeys: () => Promise<readonly SealingKey[]>,
+  { sealingKeys }: { sealingKeys: () => Promise<readonly SealingKey[]> },
 ): Promise<Target> {
   if (!("webhook" in target)) return target;
   const { webhook } = target;
   const plain = credentialsOf(webhook).filter(({ value }) => !isSealed(value));
   if (plain.length === 0) return target;
   const stored = storedValues(webhook, standing);
-  const keys = await readKeys();
+  const keys = await sealingKeys();
   const [newest] = keys;
   if (newest === undefined) throw new Refusal("impossible", noKey);
   const texts = new Map<string, string>();
   for (const each of plain) {
     const kept = stored.find((text) => text.kind === each.kind && isStored(each, text, webhook.url, keys));
-    texts.set(placeOf(each), kept?.value ?? (await sealedValue(each, webhook.url, newest)));
+    const own = { scheduleKey, url: webhook.url };
+    texts.set(
+      placeOf(each),
+      kept?.value ?? takeAhead(each, own, newest) ?? (await sealedValue(each, own.url, newest)),
+    );
   }
   return {
     webhook: withValues(webhook, (each) =>
       isHidden(webhook, each) ? (texts.get(placeOf(each)) ?? each.value) : each.value,
     ),
   };
+}
+
+/** Seals the credentials in clear of these targets, for the edits that will store them. */
+export async function sealAhead(
+  wanted: readonly { key: string; target: Target }[],
+  newest: SealingKey,
+): Promise<void> {
+  for (const { key: scheduleKey, target } of wanted) {
+    if (!("webhook" in target)) continue;
+    const { url } = target.webhook;
+    for (const each of credentialsOf(target.webhook)) {
+      if (isSealed(each.value) || isKept(each.value)) continue;
+      const text = await sealedValue(each, url, newest);
+      const name = nameAhead(each, { scheduleKey, url }, newest);
+      if (name !== null) sealedAhead.set(name, text);
+    }
+  }
+}
+
+interface Owner {
+  scheduleKey: string;
+  url: string;
+}
+
+/** Each text is used once: two equal texts would tell that their values are equal. */
+function takeAhead(credential: Credential, owner: Owner, key: SealingKey): string | undefined {
+  const name = nameAhead(credential, owner, key);
+  if (name === null) return undefined;
+  const text = sealedAhead.get(name);
+  sealedAhead.delete(name);
+  return text;
+}
+
+/** Null for a value with a hash, whose text is remembered for all schedules. */
+function nameAhead(credential: Credential, { scheduleKey, url }: Owner, key: SealingKey): string | null {
+  if (printOf(credential, url, key) !== null) return null;
+  const parts = [scheduleKey, placeOf(credential), contextOf(credential, url), credential.value];
+  return createHash("sha256").update(key.publicKey).update(JSON.stringify(parts)).digest("base64");
 }
 
 const noKey = "No key to seal credentials with is stored yet: `carillon credentials rotate` makes one.";

@@ -36,7 +36,7 @@ function webhookOf(target: Target) {
 }
 
 const seal = (target: Target, standing: Target | null, ...keys: SealingKey[]) =>
-  sealCredentials(target, standing, async () => keys);
+  sealCredentials("a", target, standing, { sealingKeys: async () => keys });
 
 function open(target: Target, keys: Record<string, string>, by = vault) {
   const { url, method, headers, secret: secrets = [] } = webhookOf(target);
@@ -118,11 +118,13 @@ test("A private key opens in the vault that made it only, and a credential witho
 
 test("A target without credentials reads no key, and one with credentials is refused where there is none", async () => {
   const plain = targetShape.parse({ webhook: { url: "https://example.com/?a=1", headers: { "x-a": "b" } } });
-  const unread = async () => {
-    throw new Error("The keys were read.");
+  const unread = {
+    sealingKeys: async () => {
+      throw new Error("The keys were read.");
+    },
   };
-  expect(await sealCredentials(plain, null, unread)).toBe(plain);
-  expect(await sealCredentials({ handler: "report" }, null, unread)).toEqual({ handler: "report" });
+  expect(await sealCredentials("a", plain, null, unread)).toBe(plain);
+  expect(await sealCredentials("a", { handler: "report" }, null, unread)).toEqual({ handler: "report" });
   await expect(seal(hook(), null)).rejects.toThrow(Refusal);
 });
 

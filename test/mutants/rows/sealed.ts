@@ -11,16 +11,30 @@ export const sealedRows: readonly Mutant[] = [
   {
     name: "sealed: credentials of a new schedule are sealed",
     file: "lib/edit/make-schedules.ts",
-    text: "await sealCredentials(withCredentials(params.body.target, null), null, known.sealingKeys)",
+    text: "await sealCredentials(key, withCredentials(params.body.target, null), null, known)",
     replacement: "withCredentials(params.body.target, null)",
     tests: [storedTest],
   },
   {
     name: "sealed: credentials of an edit are sealed",
     file: "lib/edit/schedule-edits.ts",
-    text: "await sealCredentials(withCredentials(asked.target, existing), existing, known.sealingKeys)",
-    replacement: "withCredentials(asked.target, existing)",
+    text: "await sealCredentials(current.key, given, existing, known)",
+    replacement: "given",
     tests: [storedTest],
+  },
+  {
+    name: "sealed: credentials of a batch are sealed before its transaction",
+    file: "lib/batch/apply-operations.ts",
+    text: "  await foreseeCredentials(deps.sql, operations);\n",
+    replacement: "",
+    tests: ["test/sealing/sealed-ahead.test.ts"],
+  },
+  {
+    name: "sealed: a text that was sealed ahead is used once",
+    file: seal,
+    text: "  sealedAhead.delete(name);\n",
+    replacement: "",
+    tests: ["test/sealing/sealed-ahead.test.ts"],
   },
   {
     name: "sealed: a webhook's secret is a credential",
