@@ -9,7 +9,8 @@ export interface Fault {
 
 /**
  * The kind of a refusal, which the API maps to a status: `invalid` 400, `unauthorized` 401,
- * `forbidden` 403, `missing` 404, `conflict` 409, `precondition` 412, `impossible` 422.
+ * `forbidden` 403, `missing` 404, `conflict` 409, `precondition` 412, `impossible` 422,
+ * `quota` 422.
  */
 export type RefusalKind =
   | "invalid"
@@ -18,7 +19,8 @@ export type RefusalKind =
   | "missing"
   | "conflict"
   | "precondition"
-  | "impossible";
+  | "impossible"
+  | "quota";
 
 /** A request that cannot be carried out. It has changed nothing when this is thrown. */
 export class Refusal extends Error {

@@ -46,6 +46,8 @@ create table carillon.cadences (
   dst text not null default '',
   calendar_version int references carillon.calendar_versions (id),
   calendar_on text,
+  -- Occurrences in a year, for quotas.
+  per_year bigint not null default 0,
   constraint cadences_meaning unique nulls not distinct (expression, timezone, dst, calendar_version, calendar_on),
   constraint cadences_calendar check ((calendar_version is null) = (calendar_on is null) and calendar_on in ('skip', 'next', 'previous'))
 );
@@ -100,6 +102,10 @@ create table carillon.schedules (
   phase bigint,
   -- `spread` or `slot` moves its jobs behind their occurrences. Null: they are due at them.
   lagged boolean,
+  -- The longest prefix of a team that the key has; its quotas count the schedule. Null: no team.
+  team_id int,
+  -- The length of the payload as JSON. Null: there is none.
+  payload_bytes int,
   constraint schedules_version_rises check (version >= 1 and spec_version between 1 and version),
   constraint schedules_hold_has_begun check (held_until is null or held_since is not null),
   constraint schedules_fires_are_limited check ((max_fires is null) = (fires is null)),

@@ -56,6 +56,55 @@ create table carillon.rate_buckets (
   constraint rate_buckets_used check (used >= 0 and used < 'infinity')
 );
 
+-- Prefixes whose schedules are counted and limited: the first prefixes of tokens and other callers, and those that the setting `quotas` names.
+-- A row stays for good. No foreign key leads here: each new schedule would lock the row.
+create table carillon.teams (
+  id int generated always as identity primary key,
+  prefix text collate "C" not null,
+  created_at timestamptz(3) not null,
+  -- The last key that was given to this team of those that existed before it.
+  reached text collate "C" not null default '',
+  -- When all of them were.
+  assigned_at timestamptz(3),
+  constraint teams_prefix unique (prefix),
+  constraint teams_prefix_is_none check (prefix <> '')
+);
+-- Read by the tick: teams with schedules to be assigned.
+create index teams_unassigned on carillon.teams (id) where assigned_at is null;
+
+-- The limits of the setting `quotas`, replaced by each deployment. Those of the empty prefix are for every prefix without one of its own.
+create table carillon.quota_limits (
+  prefix text collate "C" not null,
+  kind text not null,
+  -- Null: no limit.
+  most bigint,
+  primary key (prefix, kind),
+  constraint quota_limits_most check (most >= 0)
+);
+
+-- One row. The mark changes with each change of teams or of their limits: functions keep what they have read for each mark.
+create table carillon.team_list (
+  one boolean primary key default true,
+  mark uuid not null default gen_random_uuid(),
+  -- The next block of ids whose schedules a tick counts.
+  counted_block int not null default 0,
+  counted_at timestamptz(3) not null default 'epoch',
+  constraint team_list_one_row check (one)
+);
+
+-- The sum over all rows of a team is what it uses. An edit changes any row that no other transaction has locked, or adds one, so edits never
+-- wait for each other here. A block is 2^18 ids of schedules: a tick counts its schedules in one statement.
+create table carillon.usage (
+  team_id int not null,
+  block int not null,
+  n int not null,
+  schedules int not null,
+  -- Planned occurrences in an average year.
+  per_year bigint not null,
+  payload_bytes bigint not null,
+  primary key (team_id, block, n)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+
 -- Keys that credentials of webhooks are sealed with. The newest seals; the public key is enough for it. The private key is itself sealed, by
 -- KMS in AWS, for the function that sends webhooks.
 create table carillon.sealing_keys (

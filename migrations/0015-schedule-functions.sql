@@ -114,3 +114,154 @@ begin
     look_at = carillon.clock() + case when looked < p_max then interval '1 hour' else interval '0' end;
   return next;
 end $$;
+
+-- Makes a prefix one whose schedules are counted. The schedules that have it already are assigned by ticks.
+-- Locks: the row of carillon.team_list, if the prefix is new.
+-- Returns: nothing.
+-- Called by: teamList in lib/quota/team-list.ts, for the prefix of a caller; defineQuotas in
+-- lib/quota/define-quotas.ts, for prefixes with limits of their own.
+create or replace function carillon.keep_team(p_prefix text) returns void
+  language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  insert into carillon.teams (prefix, created_at) values (p_prefix, carillon.clock()) on conflict do nothing;
+  if found then
+    update carillon.team_list set mark = gen_random_uuid();
+  end if;
+end $$;
+
+-- Adds to what teams use, or takes from it. A row that another transaction has locked is left alone: edits of
+-- one team never wait for each other here.
+-- Locks: one row of carillon.usage for each team and block, by a try.
+-- Returns: nothing.
+-- Called by: noteUsage in lib/quota/note-usage.ts, in the transaction that writes the schedules.
+create or replace function carillon.note_usage(p_teams int[], p_blocks int[], p_schedules int[], p_per_year bigint[], p_payload_bytes bigint[]) returns void
+  language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  v_new record;
+  v_n int;
+begin
+  for v_new in
+    select * from unnest(p_teams, p_blocks, p_schedules, p_per_year, p_payload_bytes) c (team_id, block, schedules, per_year, payload_bytes)
+  loop
+    select u.n into v_n from carillon.usage u
+    where u.team_id = v_new.team_id and u.block = v_new.block
+    order by u.n limit 1 for update skip locked;
+    if found then
+      update carillon.usage u set schedules = u.schedules + v_new.schedules, per_year = u.per_year + v_new.per_year,
+        payload_bytes = u.payload_bytes + v_new.payload_bytes
+      where u.team_id = v_new.team_id and u.block = v_new.block and u.n = v_n;
+    else
+      -- Numbers in order would make two transactions that add a row wait for each other.
+      insert into carillon.usage (team_id, block, n, schedules, per_year, payload_bytes)
+      values (v_new.team_id, v_new.block, (random() * 2147483647)::int, v_new.schedules, v_new.per_year, v_new.payload_bytes);
+    end if;
+  end loop;
+end $$;
+
+-- Gives the occurrences of an average year by the rule of a schedule: the number that firesPerYear in
+-- lib/cadence/fires-per-year.ts gives for its cadence.
+-- Locks: none.
+-- Returns: the number; 0 for a single instant.
+-- Called by: carillon.assign_team; carillon.recount_usage; storedUsage in lib/quota/stored-usage.ts.
+create or replace function carillon.per_year_of(p_rule bigint) returns bigint
+  language sql stable
+  as $$
+    select case when p_rule < 0 then 31556952000 / -p_rule
+      else coalesce((select c.per_year from carillon.cadences c where c.id = p_rule), 0) end
+  $$;
+
+-- Gives schedules that are older than a team to it, in the order of their keys, and counts them. A schedule that
+-- another transaction has locked is passed over; the walk then begins again at its end.
+-- Locks: schedules, by a try; then rows of carillon.usage as carillon.note_usage does; the row of the team.
+-- Returns: the number of schedules, and whether the walk is over.
+-- Called by: assignTeams in lib/tick/housekeeping/count-teams.ts.
+create or replace function carillon.assign_team(p_team int, p_most int, out assigned int, out done boolean)
+  language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  v_prefix text collate "C";
+  v_end text collate "C";
+  v_reached text collate "C";
+  v_shorter int[];
+  v_last text collate "C";
+  v_noted text;
+begin
+  select t.prefix, t.prefix || chr(1114111), t.reached into strict v_prefix, v_end, v_reached from carillon.teams t where t.id = p_team;
+  v_shorter := array(select t.id from carillon.teams t where starts_with(v_prefix, t.prefix) and t.id <> p_team);
+  with portion as materialized (
+    select s.id, s.key, s.team_id from carillon.schedules s
+    where s.key > v_reached and s.key >= v_prefix and s.key < v_end and s.deleted_at is null
+      and (s.team_id is null or s.team_id = any(v_shorter))
+    order by s.key limit p_most for no key update skip locked
+  ), moved as (
+    update carillon.schedules s set team_id = p_team from portion p where s.id = p.id
+    returning p.id, p.key, p.team_id as former, carillon.per_year_of(s.rule) as per_year, coalesce(s.payload_bytes, 0) as payload_bytes
+  ), sums as (
+    select c.team_id, (m.id / 262144)::int as block, sum(c.sign)::int as schedules, sum(c.sign * m.per_year)::bigint as per_year,
+      sum(c.sign * m.payload_bytes)::bigint as payload_bytes
+    from moved m cross join lateral (values (p_team, 1), (m.former, -1)) c (team_id, sign)
+    where c.team_id is not null group by 1, 2
+  )
+  select (select count(*)::int from moved), (select max(m.key) from moved m), (
+    select carillon.note_usage(array_agg(s.team_id), array_agg(s.block), array_agg(s.schedules), array_agg(s.per_year), array_agg(s.payload_bytes))::text
+    from sums s having count(*) > 0)
+  into assigned, v_last, v_noted;
+  done := false;
+  if assigned = p_most then
+    update carillon.teams t set reached = v_last where t.id = p_team;
+    return;
+  end if;
+  done := not exists (
+    select from carillon.schedules s
+    where s.key >= v_prefix and s.key < v_end and s.deleted_at is null and (s.team_id is null or s.team_id = any(v_shorter)));
+  update carillon.teams t set reached = '', assigned_at = case when done then carillon.clock() end where t.id = p_team;
+end $$;
+
+-- Counts the schedules of one block of ids, and corrects the usage of their teams by it. Both are read in one
+-- snapshot: an edit is in both or in neither. A change of the tables by hand leaves a difference.
+-- Locks: rows of carillon.usage that count nothing, by a try; the row of carillon.team_list.
+-- Returns: the number of teams whose usage was corrected.
+-- Called by: recountUsage in lib/tick/housekeeping/count-teams.ts.
+create or replace function carillon.recount_usage() returns int
+  language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  v_block int;
+  v_last bigint;
+  v_corrected int;
+begin
+  select l.counted_block into strict v_block from carillon.team_list l;
+  with counted as (
+    select s.team_id, count(*)::int as schedules, sum(carillon.per_year_of(s.rule))::bigint as per_year,
+      sum(coalesce(s.payload_bytes, 0))::bigint as payload_bytes
+    from carillon.schedules s
+    where s.id >= v_block * 262144::bigint and s.id < (v_block + 1) * 262144::bigint and s.deleted_at is null and s.team_id is not null
+    group by 1
+  ), noted as (
+    select u.team_id, sum(u.schedules)::int as schedules, sum(u.per_year)::bigint as per_year, sum(u.payload_bytes)::bigint as payload_bytes
+    from carillon.usage u where u.block = v_block group by 1
+  ), corrected as (
+    insert into carillon.usage (team_id, block, n, schedules, per_year, payload_bytes)
+    select team_id, v_block, (random() * 2147483647)::int, d.schedules, d.per_year, d.payload_bytes
+    from counted c full join noted n using (team_id) cross join lateral (
+      select coalesce(c.schedules, 0) - coalesce(n.schedules, 0) as schedules, coalesce(c.per_year, 0) - coalesce(n.per_year, 0) as per_year,
+        coalesce(c.payload_bytes, 0) - coalesce(n.payload_bytes, 0) as payload_bytes) d
+    where (d.schedules, d.per_year, d.payload_bytes) <> (0, 0, 0)
+    returning 1
+  )
+  select count(*)::int into v_corrected from corrected;
+  delete from carillon.usage u using (
+    select z.team_id, z.n from carillon.usage z
+    where z.block = v_block and z.schedules = 0 and z.per_year = 0 and z.payload_bytes = 0 for update skip locked) none
+  where u.block = v_block and u.team_id = none.team_id and u.n = none.n;
+  select coalesce(max(s.id), 0) into v_last from carillon.schedules s;
+  update carillon.team_list l set counted_at = carillon.clock(),
+    counted_block = case when (v_block + 1) * 262144::bigint > v_last then 0 else v_block + 1 end;
+  return v_corrected;
+end $$;

@@ -35,6 +35,8 @@ grant usage on schema carillon
 revoke execute on all functions in schema carillon from public;
 
 -- carillon_api
+grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of to carillon_api;
+grant select on carillon.quota_limits, carillon.team_list, carillon.teams, carillon.usage to carillon_api;
 grant execute on function carillon.add_to_entry, carillon.apart_target, carillon.attach_days,
   carillon.attach_missing_days, carillon.cancel_jobs, carillon.clock, carillon.define_limits,
   carillon.end_bulk, carillon.forget_failures, carillon.hand_over_lanes, carillon.join_parcel,
@@ -87,6 +89,8 @@ grant execute on function carillon.delete_schedule, carillon.enqueue_job, carill
 grant select on carillon.inbox_errors, carillon.inbox_status to carillon_caller;
 
 -- carillon_handler
+grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of to carillon_handler;
+grant select on carillon.quota_limits, carillon.team_list, carillon.teams, carillon.usage to carillon_handler;
 grant execute on function carillon.apart_target, carillon.attach_days,
   carillon.attach_missing_days, carillon.cancel_jobs, carillon.claim_events, carillon.clock,
   carillon.forget_failures, carillon.hand_over_lanes, carillon.join_parcel, carillon.keep_cadence,
@@ -123,6 +127,8 @@ grant delete, insert, select, update on carillon.dead_commands to carillon_inges
 grant select on carillon.pulse_targets, carillon.pulses, carillon.pulses_passed to carillon_ingest;
 
 -- carillon_tick
+grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of, carillon.assign_team, carillon.recount_usage to carillon_tick;
+grant select on carillon.quota_limits, carillon.team_list, carillon.teams, carillon.usage to carillon_tick;
 grant execute on function carillon.apart_target, carillon.attach_days,
   carillon.attach_missing_days, carillon.backlog_targets, carillon.claim_events, carillon.clock,
   carillon.drop_day_of_jobs, carillon.drop_day_of_plan, carillon.end_lease,

@@ -14,6 +14,7 @@ const order = [
   ["config"],
   ["db", "webhook"],
   ["cadence", "quarantine"],
+  ["quota"],
   ["schedule", "idempotency"],
   ["sealing"],
   ["job"],

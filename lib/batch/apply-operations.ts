@@ -1,7 +1,8 @@
 import type { Tx } from "../db/connect.ts";
+import { lockTeams } from "../db/locks.ts";
 import { checkingOutside } from "../edit/app-check.ts";
 import { isEditConflict } from "../edit/edit-conflicts.ts";
-import type { EditDeps } from "../edit/edit-transaction.ts";
+import { addTeams, type EditDeps } from "../edit/edit-transaction.ts";
 import { RestartTransaction } from "../edit/restart-transaction.ts";
 import { searchingOutside } from "../edit/search-outside.ts";
 import { handOver } from "../parcel/hand-over.ts";
@@ -10,6 +11,7 @@ import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import type { Maker } from "../plan/make-later.ts";
 import { makeAtOnce, owingWhatFails } from "../plan/maker.ts";
 import { unfoldingInTime } from "../plan/unfolding-time.ts";
+import { TeamNotLocked } from "../quota/quota-check.ts";
 import { PassingConflict } from "../refusal.ts";
 import type { Label } from "../schedule/shared-holds.ts";
 import { oneByOneMax } from "./apply-wave.ts";
@@ -46,13 +48,14 @@ async function applyBy(
   options: ApplyOptions,
 ): Promise<Applied[]> {
   const labels: Label[] = [];
+  const teams = new Set<number>();
   await foreseeRuns(deps.sql, operations);
   await foreseeCredentials(deps.sql, operations);
   for (let attempt = 1; ; ) {
     try {
       const once = () =>
         unfoldingInTime(deps.queue.timing, operations.length, () =>
-          deps.sql.begin((tx) => applyOnce(tx, operations, { labels, maker }, options)),
+          deps.sql.begin((tx) => applyOnce(tx, operations, { labels, teams, maker }, options)),
         );
       const { applied, parcels } = await checkingOutside(
         () => searchingOutside(once, { foresee: () => foreseeEdits(deps.sql, operations) }),
@@ -62,16 +65,24 @@ async function applyBy(
       return applied;
     } catch (error) {
       if (error instanceof NothingDone) return error.applied;
-      if (error instanceof RestartTransaction) labels.push(...error.labels);
-      else if (!isEditConflict(error)) throw error;
-      // An attempt that found missing labels made progress and does not count.
-      if (!(error instanceof RestartTransaction) || error.labels.length === 0) attempt += 1;
+      if (!isEditConflict(error)) throw error;
+      // An attempt that found missing labels or teams made progress and does not count.
+      if (!hasFound(error, labels, teams)) attempt += 1;
       if (attempt > attemptsMax)
         throw new PassingConflict(
           "Other requests keep creating and deleting these schedules. Retry the request.",
         );
     }
   }
+}
+
+/** Adds what an attempt has found that must be locked first; false if it has found nothing. */
+function hasFound(error: unknown, labels: Label[], teams: Set<number>): boolean {
+  addTeams(teams, error);
+  if (error instanceof TeamNotLocked) return true;
+  if (!(error instanceof RestartTransaction)) return false;
+  labels.push(...error.labels);
+  return error.labels.length > 0;
 }
 
 /** Rolls the transaction back, because one of the operations was refused. */
@@ -88,12 +99,13 @@ class NothingDone extends Error {
 async function applyOnce(
   tx: Tx,
   operations: readonly Operation[],
-  { labels, maker }: { labels: readonly Label[]; maker: Maker },
+  { labels, teams, maker }: { labels: readonly Label[]; teams: ReadonlySet<number>; maker: Maker },
   { allOrNothing = false, oneByOne = oneByOneMax, before, after }: ApplyOptions,
 ): Promise<{ applied: Applied[]; parcels: OutgoingParcel[] }> {
+  await lockTeams(tx, teams);
   const passed = (await before?.(tx)) ?? new Set<number>();
   const wanted = operations.filter((_, index) => !passed.has(index));
-  const done = await applyWaves(tx, wanted, { labels, budget: oneByOne, maker });
+  const done = await applyWaves(tx, wanted, { labels, teams, budget: oneByOne, maker });
   const applied = operations.map(
     (operation): Applied => done.results.get(operation) ?? { change: "passed-over", key: operation.key },
   );

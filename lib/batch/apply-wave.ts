@@ -76,9 +76,9 @@ export async function applyWave(
   locked: ManyLocked,
   { budget, isFirst, maker }: { budget: number; isFirst: boolean; maker: Maker },
 ): Promise<WaveDone> {
-  const { existing, states, labels } = locked;
+  const { existing, states, labels, quota } = locked;
   const ids = ofKeys.flatMap(([next]) => (next === undefined ? [] : (existing.get(next.key)?.id ?? [])));
-  const known = await lookUpTogether(tx, { ids, labels }, cutOf(states));
+  const known = await lookUpTogether(tx, { ids, labels, quota }, cutOf(states));
   const { decided, left, ...first } = await decideAll(tx, ofKeys, locked, {
     known,
     maker,
@@ -198,7 +198,7 @@ async function decide(
   locked: ManyLocked,
   { known, maker }: DecideMeans,
 ): Promise<Decided> {
-  const { existing, states, labels } = locked;
+  const { existing, states, labels, quota } = locked;
   const { key } = operation;
   const found = existing.get(key);
   if (found === undefined) return decideMissing(operation, locked, known);
@@ -207,7 +207,8 @@ async function decide(
     const current = await afterEndedHold(tx, found, state, maker);
     existing.set(key, current);
     // The hold that has ended was removed after the shared lookup.
-    const knownNow = current === found ? known : lookUpOneByOne(tx, state.now);
+    const knownNow =
+      current === found ? known : { ...lookUpOneByOne(tx, state.now, quota), quota: known.quota };
     return await decideEdit(tx, operation, { current, state, labels, known: knownNow });
   } catch (error) {
     if (error instanceof Unchecked) return { operation, unchecked: error.asked };

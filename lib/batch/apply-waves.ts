@@ -11,6 +11,8 @@ import type { Operation } from "./operation.ts";
 export interface WavesParams {
   /** Further labels that an earlier attempt found necessary. */
   labels: readonly Label[];
+  /** The teams that are locked. */
+  teams: ReadonlySet<number>;
   /** Limit of operations that are done one by one. Claims and ticks wait meanwhile. */
   budget: number;
   also?: AlsoPassing;
@@ -25,11 +27,11 @@ export interface WavesParams {
 export async function applyWaves(
   tx: Tx,
   operations: readonly Operation[],
-  { labels, budget, also, maker = makeAtOnce }: WavesParams,
+  { labels, teams, budget, also, maker = makeAtOnce }: WavesParams,
 ): Promise<WavesDone> {
   const all: WavesDone = { results: new Map(), parcels: [], oneByOne: 0 };
   if (operations.length === 0) return all;
-  const locked = await lockMany(tx, operations, { labels, also });
+  const locked = await lockMany(tx, operations, { labels, teams, also });
   if (locked === null) throw new RestartTransaction();
   let left: (readonly Operation[])[] = [...Map.groupBy(operations, ({ key }) => key).values()];
   for (let isFirst = true; left.length > 0; isFirst = false) {

@@ -1,6 +1,8 @@
 import { FarSearch } from "../cadence/far-searches.ts";
 import type { Tx } from "../db/connect.ts";
+import { lockTeams } from "../db/locks.ts";
 import { isEditConflict } from "../edit/edit-conflicts.ts";
+import { addTeams } from "../edit/edit-transaction.ts";
 import { searchingOutside } from "../edit/search-outside.ts";
 import { boundedComputing } from "../edit/search-pace.ts";
 import { joinParcels } from "../parcel/join-parcels.ts";
@@ -48,7 +50,9 @@ export async function applyEditsInside(
   const { searching: bounded, counting } = boundedComputing(operations.length, now);
   await foreseeRuns(tx, operations, bounded);
   await foreseeCredentials(tx, operations);
-  const once = () => fromSavepoint(tx, () => countingBy(counting, () => applyOnce(tx, operations, also)));
+  const teams = new Set<number>();
+  const once = () =>
+    fromSavepoint(tx, () => countingBy(counting, () => applyOnce(tx, operations, { teams, also })));
   for (let attempt = 1; ; attempt++) {
     try {
       return await searchingOutside(once, {
@@ -57,6 +61,7 @@ export async function applyEditsInside(
       });
     } catch (error) {
       if (!isEditConflict(error)) throw error;
+      addTeams(teams, error);
       if (attempt === attemptsMax)
         throw new PassingConflict(
           "Other requests keep creating and deleting these schedules. Retry the job.",
@@ -84,11 +89,13 @@ async function fromSavepoint<Result>(tx: Tx, work: () => Promise<Result>): Promi
 async function applyOnce(
   tx: Tx,
   operations: readonly Operation[],
-  also: AlsoPassing,
+  { teams, also }: { teams: ReadonlySet<number>; also: AlsoPassing },
 ): Promise<OutgoingParcel[]> {
+  await lockTeams(tx, teams);
   // A job notes so few edits that all of them may be done one by one.
   const { results, parcels } = await applyWaves(tx, operations, {
     labels: [],
+    teams,
     budget: Number.POSITIVE_INFINITY,
     also,
   });

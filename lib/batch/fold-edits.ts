@@ -1,6 +1,7 @@
 import { leavesOut, unreadableReason } from "../cadence/cadence.ts";
 import { firstAfterEdit } from "../edit/apply-edit.ts";
 import { plannedUpTo } from "../plan/shard.ts";
+import { payloadBytesOf } from "../quota/usage.ts";
 import { isPulse } from "../schedule/shape/pulse-shape.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { asStored } from "../schedule/stored/cadence-columns.ts";
@@ -85,6 +86,7 @@ export function afterFolded({ current, edit: { spec }, state, caller }: DecidedE
     ...current,
     body: readBody({ sparse, target, payload }).body,
     cadence: asStored(spec.cadence),
+    payloadBytes: payloadBytesOf(payload),
     version,
     lastVersion: version,
     specVersion: version,

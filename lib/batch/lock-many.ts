@@ -4,6 +4,8 @@ import { lockForChange } from "../edit/lock-for-change.ts";
 import { patchedBody } from "../edit/schedule-edits.ts";
 import { onceOf } from "../history/planned-job.ts";
 import { readShards, type ShardState, shardOf } from "../plan/shard.ts";
+import type { QuotaStart } from "../quota/quota-check.ts";
+import { readTeamMark } from "../quota/team-list.ts";
 import { Refusal } from "../refusal.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { targetName } from "../schedule/shape/target-name.ts";
@@ -24,6 +26,7 @@ export interface ManyLocked {
   labels: readonly Label[];
   /** The bodies after each operation, as far as they are known before the locks. */
   bodies: ReadonlyMap<Operation, ScheduleBody>;
+  quota: QuotaStart;
 }
 
 /** Further locks of a transaction that has more to do after the edits. */
@@ -42,7 +45,11 @@ export interface AlsoPassing {
 export async function lockMany(
   tx: Tx,
   operations: readonly Operation[],
-  { labels: more, also }: { labels: readonly Label[]; also?: AlsoPassing | undefined },
+  {
+    labels: more,
+    teams,
+    also,
+  }: { labels: readonly Label[]; teams: ReadonlySet<number>; also?: AlsoPassing | undefined },
 ): Promise<ManyLocked | null> {
   const keys = [...new Set(operations.map(({ key }) => key))];
   const found = await tx<{ id: string; key: string; shard: number; jobless: boolean }[]>`
@@ -65,7 +72,7 @@ export async function lockMany(
   const passed = also === undefined ? [] : await shardsOf(tx, also.schedules);
   const foundIds = found.map(({ id }) => id);
   // Separate statements, sent in this order.
-  const [, stored, states, stillJobless] = await Promise.all([
+  const [, stored, states, mark, stillJobless] = await Promise.all([
     lockForChange(tx, {
       labels,
       shards: [...found.map(({ shard }) => shard), ...ids.map(shardOf)],
@@ -73,6 +80,7 @@ export async function lockMany(
     }),
     lockSchedules(tx, foundIds),
     readShards(tx),
+    readTeamMark(tx),
     haveNoJobs(
       tx,
       jobless.map(({ id }) => id),
@@ -83,7 +91,7 @@ export async function lockMany(
   if (!(await lockReplaced(tx, operations, stored))) return null;
   await lockLanesToPass(tx, [...bodies.values(), ...keptBodies(operations, bodies, stored)], stored);
   const existing = new Map(stored.map((schedule) => [schedule.key, schedule]));
-  return { existing, states, newIds, labels, bodies };
+  return { existing, states, newIds, labels, bodies, quota: { mark, locked: teams } };
 }
 
 async function shardsOf(tx: Tx, scheduleIds: readonly string[]): Promise<number[]> {

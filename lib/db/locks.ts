@@ -1,11 +1,12 @@
 import type { Tx } from "./connect.ts";
 
 /**
- * The lock order, everywhere: inbox → labels → plan lock → gate → schedule row → parcels (by id) →
+ * The lock order, everywhere: teams → inbox → labels → plan lock → gate → schedule row → parcels (by id) →
  * target → parcels that wait at a target → lanes → parcels that wait in a lane → jobs.
  *
- * Inbox, labels (groups and tags), plan lock, gate, targets and lanes are transaction-level
- * advisory locks. Their class ids are reserved in the whole database: inbox 7, labels 5, plan lock
+ * Teams (of quotas), inbox, labels (groups and tags), plan lock, gate, targets and lanes are
+ * transaction-level advisory locks. Their class ids are reserved in the whole database: teams 10,
+ * inbox 7, labels 5, plan lock
  * 1, gate 2, targets 6, lanes 4. Class 3 is used by carillon.attach_days, and 9 by the seats at a
  * target. Class 8 is the session lock that lets one migration run at a time, and a transaction lock
  * while roles get their logins; no function takes it.
@@ -80,6 +81,7 @@ export const labelLock = 5;
 export const targetLock = 6;
 export const inboxLock = 7;
 export const migrationLock = 8;
+export const quotaLock = 10;
 
 /**
  * For the parts of a failed batch, of which about twenty are tried. If one row is locked for long,
@@ -113,6 +115,14 @@ export function lockInbox(tx: Tx): PromiseLike<unknown> {
  */
 export function lockInboxShared(tx: Tx): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock_shared(${inboxLock}::int, 0)`.execute();
+}
+
+/** For edits that may use up a quota of these teams: they go one after the other. */
+export function lockTeams(tx: Tx, teams: ReadonlySet<number>): PromiseLike<unknown> {
+  if (teams.size === 0) return Promise.resolve();
+  return tx`
+    select pg_advisory_xact_lock(${quotaLock}::int, team) from (
+      select distinct t as team from unnest(${[...teams]}::int[]) t order by t) t`.execute();
 }
 
 /** Takes the labels in one order, whatever the order of the parameters: no deadlock. */

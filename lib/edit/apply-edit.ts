@@ -10,6 +10,7 @@ import { type Maker, makeLater } from "../plan/make-later.ts";
 import { makeAtOnce } from "../plan/maker.ts";
 import { rulesOf } from "../plan/plan-schedule.ts";
 import { readShard, type ShardState } from "../plan/shard.ts";
+import { readTeamMark } from "../quota/team-list.ts";
 import { type Hold, type HoldChange, heldUntilOf, removeHolds, writeHolds } from "../schedule/holds.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
@@ -60,6 +61,8 @@ export interface EditContext {
 export interface EditLocks {
   /** The labels that the edit may put on the schedule. */
   labels?: readonly Label[];
+  /** The teams that are locked. */
+  teams?: ReadonlySet<number>;
   maker?: Maker;
   /**
    * Set by the housekeeping. Called once the locks of the shard are held; from then on the edit
@@ -75,21 +78,22 @@ export interface EditLocks {
 export async function lockForEdit(
   tx: Tx,
   found: { id: string; shard: number },
-  { labels = [], maker = makeAtOnce, noteLocked }: EditLocks = {},
+  { labels = [], teams = new Set(), maker = makeAtOnce, noteLocked }: EditLocks = {},
 ): Promise<EditContext | null> {
   // Separate statements, each with its own snapshot, sent in this order.
   const waitingForRows = noteLocked === undefined ? undefined : 1;
-  const [, current, state] = await Promise.all([
+  const [, current, state, mark] = await Promise.all([
     lockForChange(tx, { labels, shards: [found.shard], noteLocked, waitingForRows }),
     lockSchedule(tx, found.id),
     readShard(tx, found.shard),
+    readTeamMark(tx),
   ]);
   if (current === null) return null;
   return {
     current: await afterEndedHold(tx, current, state, maker),
     state,
     labels,
-    known: lookUpOneByOne(tx, state.now),
+    known: lookUpOneByOne(tx, state.now, { mark, locked: teams }),
   };
 }
 

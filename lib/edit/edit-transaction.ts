@@ -1,4 +1,5 @@
 import type { Sql, Tx } from "../db/connect.ts";
+import { lockTeams } from "../db/locks.ts";
 import { factsOf, readStored, type ScheduleRead } from "../history/read-schedule.ts";
 import { upcomingOf } from "../history/upcoming.ts";
 import { handOver } from "../parcel/hand-over.ts";
@@ -6,6 +7,7 @@ import { joinParcels } from "../parcel/join-parcels.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import type { Maker } from "../plan/make-later.ts";
 import { owingWhatFails } from "../plan/maker.ts";
+import { TeamNotLocked } from "../quota/quota-check.ts";
 import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Hold } from "../schedule/holds.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
@@ -62,7 +64,7 @@ export interface Created {
 
 export interface EditSteps {
   /** Creates the schedule if the key is free. Without this function the schedule must exist. */
-  missing?: (tx: Tx, id: string) => Promise<Created>;
+  missing?: (tx: Tx, id: string, teams: ReadonlySet<number>) => Promise<Created>;
   decide: (tx: Tx, context: EditContext) => Promise<Decision>;
   /** Called when the locks are held that every schedule of the shard needs. */
   noteLocked?: () => void;
@@ -104,9 +106,11 @@ export function edit(deps: EditDeps, params: EditParams, steps: EditSteps): Prom
 
 async function editBy(maker: Maker, deps: EditDeps, params: EditParams, steps: EditSteps): Promise<EditDone> {
   let labels: readonly Label[] = [];
+  const teams = new Set<number>();
   for (let attempt = 1; ; attempt++) {
     try {
-      const once = () => deps.sql.beginByReading((tx) => editOnce(tx, params, steps, { labels, maker }));
+      const once = () =>
+        deps.sql.beginByReading((tx) => editOnce(tx, params, steps, { labels, teams, maker }));
       const done = await checkingOutside(() => searchingOutside(once), checkEach);
       if (done !== "again") {
         await handOver(deps.sql, deps.queue, done.parcels);
@@ -114,6 +118,7 @@ async function editBy(maker: Maker, deps: EditDeps, params: EditParams, steps: E
         labels = done.unlockedLabels;
       }
     } catch (error) {
+      addTeams(teams, error);
       const isLast = attempt === editConflicts.attempts && !(error instanceof RestartTransaction);
       if (!isEditConflict(error) || isLast) throw error;
     }
@@ -124,6 +129,11 @@ async function editBy(maker: Maker, deps: EditDeps, params: EditParams, steps: E
   }
 }
 
+/** Adds the teams that the next attempt must lock first. */
+export function addTeams(teams: Set<number>, error: unknown): void {
+  if (error instanceof TeamNotLocked) for (const team of error.teams) teams.add(team);
+}
+
 export type EditedOnce =
   | ((EditDone | { unlockedLabels: readonly Label[] }) & { parcels: OutgoingParcel[] })
   /** The schedule was deleted while the edit waited for its locks. */
@@ -131,6 +141,8 @@ export type EditedOnce =
 
 interface EditMeans {
   labels: readonly Label[];
+  /** Teams that are locked first, because the edit may use up one of their quotas. */
+  teams: ReadonlySet<number>;
   maker: Maker;
 }
 
@@ -140,6 +152,7 @@ export async function editOnce(
   steps: EditSteps,
   means: EditMeans,
 ): Promise<EditedOnce> {
+  await lockTeams(tx, means.teams);
   if (steps.missing === undefined) {
     const place = await findPlace(tx, params.key);
     if (place === null) throw new Refusal("missing", `There is no schedule ${params.key}.`);
@@ -147,7 +160,7 @@ export async function editOnce(
   }
   const place = await findPlaceOrNewId(tx, params.key);
   if (!("newId" in place)) return editPlaced(tx, place, params, steps, means);
-  const made = await steps.missing(tx, place.newId);
+  const made = await steps.missing(tx, place.newId, means.teams);
   const [parcels, { schedule, coming }] = await Promise.all([
     joinParcels(tx, made.parcels),
     readAfter(tx, made, made.now),
@@ -162,9 +175,9 @@ async function editPlaced(
   place: Place,
   params: EditParams,
   steps: EditSteps,
-  { labels, maker }: EditMeans,
+  { labels, teams, maker }: EditMeans,
 ): Promise<EditedOnce> {
-  const context = await lockForEdit(tx, place, { labels, maker, noteLocked: steps.noteLocked });
+  const context = await lockForEdit(tx, place, { labels, teams, maker, noteLocked: steps.noteLocked });
   if (context === null) return "again";
   const { current, state } = context;
   if (params.ifMatch !== undefined && params.ifMatch !== "*" && !params.ifMatch.includes(current.version)) {

@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { type QuotaCheck, type QuotaStart, quotaCheck } from "../quota/quota-check.ts";
 import { findCalendar } from "../schedule/calendars.ts";
 import { type Hold, holdsOf, holdsOfOne } from "../schedule/holds.ts";
 import { binds, holdsBinding, type Label } from "../schedule/shared-holds.ts";
@@ -16,15 +17,17 @@ export interface Lookups {
   calendar(name: string): Promise<CalendarRef | null>;
   /** The keys of credentials, the newest first. Read only where a target has a credential in clear. */
   sealingKeys(): Promise<readonly SealingKey[]>;
+  quota: QuotaCheck;
 }
 
-export function lookUpOneByOne(tx: Tx, now: Date): Lookups {
+export function lookUpOneByOne(tx: Tx, now: Date, quota: QuotaStart): Lookups {
   return {
     holdsOf: (id) => holdsOfOne(tx, id),
     holdsBinding: async (labels, key) =>
       (await holdsBinding(tx, labels, now)).filter((hold) => binds(hold, key)),
     calendar: (name) => findCalendar(tx, name),
     sealingKeys: () => readSealingKeys(tx),
+    quota: quotaCheck(tx, quota),
   };
 }
 
@@ -36,7 +39,7 @@ const nameOf = ({ scope, name }: Pick<Hold, "scope" | "name">) => `${scope}:${na
  */
 export async function lookUpTogether(
   tx: Tx,
-  { ids, labels }: { ids: readonly string[]; labels: readonly Label[] },
+  { ids, labels, quota }: { ids: readonly string[]; labels: readonly Label[]; quota: QuotaStart },
   now: Date,
 ): Promise<Lookups> {
   const holds = ids.length === 0 ? new Map<string, Hold[]>() : await holdsOf(tx, ids);
@@ -56,5 +59,6 @@ export async function lookUpTogether(
       keys ??= readSealingKeys(tx);
       return keys;
     },
+    quota: quotaCheck(tx, quota),
   };
 }

@@ -3,6 +3,7 @@ import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { type Planned, planFromEach, rulesOf } from "../plan/plan-schedule.ts";
 import { endsByItself, letsGoAtOnce, planBeyondHold, planBeyondHolds } from "../plan/release.ts";
 import type { ShardState } from "../plan/shard.ts";
+import { payloadBytesOf, usageOf } from "../quota/usage.ts";
 import { madeBy } from "../schedule/hold-reach.ts";
 import { type Hold, heldUntilOf, ownHold, writeHoldsOfEach } from "../schedule/holds.ts";
 import { resolveSpec } from "../schedule/resolve-spec.ts";
@@ -46,6 +47,8 @@ export interface Prepared {
   first: number | null;
   holds: readonly Hold[];
   held: Held | null;
+  /** The team that counts it. */
+  teamId: number | null;
 }
 
 /**
@@ -66,7 +69,10 @@ export async function prepareSchedule(
   const holds = [...(body.paused === true ? [own] : []), ...(await known.holdsBinding(labelsOf(body), key))];
   const first = firstOf(spec.cadence, now.getTime());
   const held = holds.length === 0 ? null : { since: heldSinceOf(first, now), until: heldUntilOf(holds) };
-  return { params, state, spec, first, holds, held };
+  const team = caller.reach?.team ?? "";
+  await known.quota.take(key, usageOf(spec.cadence, payloadBytesOf(body.payload)), team);
+  const teamId = (await known.quota.teamOf(key, team))?.id ?? null;
+  return { params, state, spec, first, holds, held, teamId };
 }
 
 /**
@@ -91,13 +97,14 @@ export async function makeSchedules(tx: Tx, prepared: readonly Prepared[]): Prom
   const [, ofFree] = await Promise.all([
     insertSchedules(
       tx,
-      made.map(({ params, state, spec, cadenceId, held }) => ({
+      made.map(({ params, state, spec, cadenceId, held, teamId }) => ({
         id: params.id,
         key: params.key,
         shard: state.shard,
         spec,
         cadenceId,
         held,
+        teamId,
         detail: params.again?.detail,
         author: { ...params.caller, at: state.now },
       })),

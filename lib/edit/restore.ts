@@ -59,7 +59,7 @@ export async function tryRestore(
 function restoreSteps(params: RestoreParams, accept: (body: ScheduleBody) => void): EditSteps {
   const { key, version, caller, ifMatch, ifNoneMatch } = params;
   return {
-    missing: async (tx, id) => {
+    missing: async (tx, id, teams) => {
       const deleted = await findLastOfKey(tx, key);
       if (deleted === null) throw new Refusal("missing", `There is no schedule ${key}.`);
       if (ifMatch !== undefined)
@@ -70,7 +70,7 @@ function restoreSteps(params: RestoreParams, accept: (body: ScheduleBody) => voi
       const spec = (known: Lookups, now: Date) =>
         orImpossible(version, async () => requireRun(await specAgain(tx, { key, known, now }, old), now));
       const detail = { version, deletedAt: deleted.deletedAt?.toISOString() ?? null };
-      return create(tx, { id, key, body, caller, again: { spec, detail } });
+      return create(tx, { id, key, body, caller, again: { spec, detail } }, teams);
     },
     decide: async (tx, context) => {
       const { current } = context;

@@ -1,6 +1,8 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Tx } from "../db/connect.ts";
 import { readShard, shardOf } from "../plan/shard.ts";
+import { readTeamMark } from "../quota/team-list.ts";
+import { difference, noUsage, payloadBytesOf, usageOf } from "../quota/usage.ts";
 import { Refusal } from "../refusal.ts";
 import { madeBy, refuseWider, widens } from "../schedule/hold-reach.ts";
 import {
@@ -54,10 +56,10 @@ export function putSchedule(deps: EditDeps, params: PutParams): Promise<EditDone
 export function putSteps(params: PutParams): EditSteps {
   const { key, body, caller, ifMatch, ifNoneMatch, countFrom } = params;
   return {
-    missing: async (tx, id) => {
+    missing: async (tx, id, teams) => {
       if (ifMatch !== undefined)
         throw new Refusal("precondition", `There is no schedule ${key} that could match.`);
-      return create(tx, { id, key, body, caller, countFrom });
+      return create(tx, { id, key, body, caller, countFrom }, teams);
     },
     decide: async (_tx, context) => {
       if (ifNoneMatch === true) throw new Refusal("precondition", `The schedule ${key} exists already.`);
@@ -75,7 +77,7 @@ export function createSchedule(
     deps,
     { key, caller: params.caller },
     {
-      missing: (tx, id) => create(tx, { id, key, body: params.body, caller: params.caller }),
+      missing: (tx, id, teams) => create(tx, { id, key, body: params.body, caller: params.caller }, teams),
       decide: () => {
         throw new Refusal("conflict", `The schedule ${key} exists already.`, [
           { path: "key", message: "is taken" },
@@ -168,17 +170,28 @@ export async function deleteSchedule(deps: EditDeps, params: EditParams): Promis
 }
 
 export const deleteSteps: EditSteps = {
-  decide: async () => ({ edit: { change: "deleted", delete: true }, holdsAfter: [] }),
+  decide: async (_tx, { current, known }) => {
+    // Later operations of the same wave may use the room.
+    const { cadence, payloadBytes } = current;
+    await known.quota.take(current.key, difference(usageOf(cadence, payloadBytes ?? 0), noUsage), "");
+    return { edit: { change: "deleted", delete: true }, holdsAfter: [] };
+  },
 };
 
-export async function create(tx: Tx, params: NewScheduleParams): Promise<Created> {
+export async function create(
+  tx: Tx,
+  params: NewScheduleParams,
+  teams: ReadonlySet<number>,
+): Promise<Created> {
   const shard = shardOf(params.id);
   // A new schedule has no jobs, so its gate stays open.
-  const [, state] = await Promise.all([
+  const [, state, mark] = await Promise.all([
     lockForChange(tx, { labels: labelsOf(params.body), shards: [shard], gates: [] }),
     readShard(tx, shard),
+    readTeamMark(tx),
   ]);
-  const prepared = await prepareSchedule(lookUpOneByOne(tx, state.now), state, params);
+  const known = lookUpOneByOne(tx, state.now, { mark, locked: teams });
+  const prepared = await prepareSchedule(known, state, params);
   return { id: params.id, shard, parcels: await makeSchedules(tx, [prepared]), now: state.now };
 }
 
@@ -214,6 +227,11 @@ export async function respec(
     (kept
       ? keptSpec(current, wanted, state.now)
       : await resolveSpec(known.calendar, current.key, wanted, state.now, countFrom));
+  if (!same) {
+    const before = usageOf(current.cadence, current.payloadBytes ?? 0);
+    const after = usageOf(spec.cadence, payloadBytesOf(wanted.payload));
+    await known.quota.take(current.key, difference(before, after), author.reach?.team ?? "");
+  }
   const holdChange = {
     set: [...(ownChange?.set ?? []), ...ofLabels.set],
     remove: [...(ownChange?.remove ?? []), ...ofLabels.remove],

@@ -84,7 +84,7 @@ export async function markTold(sql: Tx, ids: readonly string[]): Promise<void> {
 }
 
 const refusalShape = z.object({
-  kind: z.enum(["invalid", "forbidden", "missing", "conflict", "precondition", "impossible"]),
+  kind: z.enum(["invalid", "forbidden", "missing", "conflict", "precondition", "impossible", "quota"]),
   message: z.string(),
   faults: z.array(z.object({ path: z.string(), message: z.string() })).default([]),
 });

@@ -102,6 +102,8 @@ export const wording = {
     "{consumer} failed on {item}, whose entry in the quarantine is locked by another transaction; the next tick retries it: {error}",
   "quarantine.set-aside":
     "{consumer} failed on {item}, which is set aside (attempts so far: {tries}) and retried at {next}: {error}",
+  "quota.corrected":
+    "the usage of {teams} prefixes was corrected by counting their schedules: the tables were changed by hand",
   "schedule.not-changed": "schedule {key} was not changed, since a bulk {verb} could not write it: {error}",
   "schedule.not-deleted":
     "schedule {key} was not changed, since the cancel of its group could not write it: {error}",

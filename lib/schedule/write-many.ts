@@ -1,4 +1,6 @@
 import type { Tx } from "../db/connect.ts";
+import { noteUsage } from "../quota/note-usage.ts";
+import { type StoredUsage, storedUsage, usageFreed } from "../quota/stored-usage.ts";
 import { removeHolds } from "./holds.ts";
 import { type Author, originText } from "./shape/caller.ts";
 import type { Json } from "./shape/json.ts";
@@ -43,7 +45,7 @@ export async function raiseUnread(
   { change, held, deleted = false, detail = null }: RaisedVersion,
   author: Author,
 ): Promise<Raised | undefined> {
-  const [raised] = await tx<Raised[]>`
+  const [raised] = await tx<(Raised & StoredUsage)[]>`
     with raised as (
       update carillon.schedules s
       set version = 1 + greatest(s.version, (select max(v.version) from carillon.schedule_versions v where v.schedule_id = s.id)),
@@ -51,7 +53,7 @@ export async function raiseUnread(
         deleted_at = ${deleted ? author.at : null}, end_look_at = case when ${deleted} then null else s.end_look_at end,
         updated_at = ${author.at}, updated_by = ${author.name}
       where s.id = ${id}
-      returning s.id, s.key, s.version, s.spec_version, s.held_since, s.held_until, s.shard, s.fires, s.lane
+      returning s.id, s.key, s.version, s.spec_version, s.held_since, s.held_until, s.shard, s.fires, s.lane, ${storedUsage(tx)}
     ), versions as (
       insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, held_until, shard, bulk_id)
       select id, version, ${change}::carillon.schedule_change, ${author.at}, ${author.name}, spec_version, held_since is not null, held_until, shard, ${author.bulk ?? null}::bigint
@@ -62,7 +64,8 @@ export async function raiseUnread(
         ${detail === null ? null : JSON.stringify(detail)}::text::jsonb, ${originText(author)}::text::jsonb
       from raised where ${author.bulk === undefined}
     )
-    select version, fires, lane from raised`;
+    select version, fires, lane, id as "scheduleId", "teamId", "perYear", "payloadBytes" from raised`;
+  if (deleted && raised !== undefined) await noteUsage(tx, [usageFreed(raised)]);
   return raised;
 }
 
@@ -75,18 +78,21 @@ export async function deleteEndedVersions(
   if (schedules.length === 0) return;
   const ids = schedules.map(({ id }) => id);
   await removeHolds(tx, ids);
-  await tx`
+  const freed = await tx<StoredUsage[]>`
     with raised as (
-      update carillon.schedules
+      update carillon.schedules s
       set version = version + 1, deleted_at = ${author.at}, end_look_at = null, updated_at = ${author.at}, updated_by = ${author.name}
       where id = any(${ids}::bigint[])
-      returning id, key, version, spec_version, shard
+      returning s.id, s.key, s.version, s.spec_version, s.shard, ${storedUsage(tx)}
     ), versions as (
       insert into carillon.schedule_versions (schedule_id, version, change, changed_at, changed_by, spec_version, held, shard)
       select id, version, 'deleted', ${author.at}, ${author.name}, spec_version, false, shard from raised
+    ), told as (
+      insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
+      select ${author.at}, ${author.name}, 'schedule.deleted', key, id, version, '{"reason":"ended"}' from raised
     )
-    insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail)
-    select ${author.at}, ${author.name}, 'schedule.deleted', key, id, version, '{"reason":"ended"}' from raised`;
+    select id as "scheduleId", "teamId", "perYear", "payloadBytes" from raised where "teamId" is not null`;
+  await noteUsage(tx, freed.map(usageFreed));
 }
 
 /** After a version was raised: the columns of the schedule that only the database knows. */

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
+import { noteUsage, type UsageChange } from "../quota/note-usage.ts";
+import { difference, noUsage, payloadBytesOf, usageOf } from "../quota/usage.ts";
 import { hasSameCadence, isRelative } from "./resolve-spec.ts";
 import type { Author } from "./shape/caller.ts";
 import type { Json } from "./shape/json.ts";
@@ -33,6 +35,7 @@ export interface NewSchedule {
   spec: Spec;
   cadenceId: number | null;
   held: Held | null;
+  teamId: number | null;
   /** For the audit, beside the actor and the action. */
   detail?: Json | undefined;
 }
@@ -49,20 +52,26 @@ export async function insertSchedules(
   const rows = schedules.map(({ author, ...made }) =>
     wantedRow({ ...made, body: made.spec.body, version: 1, specVersion: 1, change: "created" }, author),
   );
-  await keptPlan(tx`
+  const written = keptPlan(tx`
     with ${wantedRows(tx, rows)},
     heads as (
       insert into carillon.schedules (id, key, shard, queue, held_since, held_until, group_key, tags, target_kind, target_id,
         calendar_id, max_fires, fires, overlap, deadline_ms, lane, priority, hold_after, end_look_at,
-        rule, phase, lagged, created_at, created_by, updated_at, updated_by)
+        rule, phase, lagged, team_id, payload_bytes, created_at, created_by, updated_at, updated_by)
       select w.id, w.key, w.shard, w.queue, w.held_since, w.held_until, w.group_key, coalesce(w.tags, '{}'), w.target_kind, t.id,
         w.calendar_id, w.max_fires, case when w.max_fires is not null then 0 end, w.overlap, w.deadline_ms,
         ${laneOfRow(tx)}, w.priority, w.hold_after, w.end_look_at,
-        ${ruleOfRow(tx)}, coalesce(w.phase, 0), w.lagged, w.at, w.actor, w.at, w.actor
+        ${ruleOfRow(tx)}, coalesce(w.phase, 0), w.lagged, w.team_id, w.payload_bytes, w.at, w.actor, w.at, w.actor
       from wanted w join named t on t.name = w.target_name order by w.key
     ),
     ${versionsWritten(tx)}
-    ${auditWritten(tx)}`);
+    ${auditWritten(tx)}`).execute();
+  const counted = schedules.map(({ id, teamId, spec: { cadence, body } }) => ({
+    teamId,
+    scheduleId: id,
+    change: usageOf(cadence, payloadBytesOf(body.payload)),
+  }));
+  await Promise.all([written, noteUsage(tx, counted)]);
 }
 
 export async function raiseVersion(
@@ -109,7 +118,7 @@ export async function raiseVersions(tx: Tx, edits: readonly Raising[]): Promise<
       author,
     );
   });
-  const done = await keptPlan(tx<(Raised & { id: string })[]>`
+  const written = keptPlan(tx<(Raised & { id: string })[]>`
     with ${wantedRows(tx, rows)},
     heads as (
       update carillon.schedules s
@@ -117,6 +126,7 @@ export async function raiseVersions(tx: Tx, edits: readonly Raising[]): Promise<
         calendar_id = case when w.spec then w.calendar_id else s.calendar_id end,
         rule = case when w.spec then ${ruleOfRow(tx)} else s.rule end, phase = case when w.spec then coalesce(w.phase, 0) else s.phase end,
         lagged = case when w.spec then w.lagged else s.lagged end,
+        payload_bytes = case when w.spec then w.payload_bytes else s.payload_bytes end,
         max_fires = w.max_fires, fires = case when w.max_fires is not null then coalesce(s.fires, 0) end,
         overlap = w.overlap, deadline_ms = w.deadline_ms, lane = ${laneOfRow(tx)}, priority = w.priority, hold_after = w.hold_after,
         end_look_at = w.end_look_at, fresh_version = coalesce(w.fresh_version, s.fresh_version), deleted_at = w.deleted_at,
@@ -127,8 +137,23 @@ export async function raiseVersions(tx: Tx, edits: readonly Raising[]): Promise<
     ),
     ${versionsWritten(tx)},
     told as (${auditWritten(tx)})
-    select id, version, fires, lane from heads`);
+    select id, version, fires, lane from heads`).execute();
+  const [done] = await Promise.all([written, noteUsage(tx, edits.map(usageChange))]);
   return new Map(done.map(({ id, ...raised }) => [id, raised]));
+}
+
+/** The change of what the team of the schedule uses, by a raised version. */
+function usageChange({ current, raised }: Pick<Raising, "current" | "raised">): UsageChange {
+  const { teamId, cadence, payloadBytes } = current;
+  const before = usageOf(cadence, payloadBytes ?? 0);
+  const { spec, deleted } = raised;
+  const after =
+    deleted === true
+      ? noUsage
+      : spec === undefined
+        ? before
+        : usageOf(spec.cadence, payloadBytesOf(spec.body.payload));
+  return { teamId, scheduleId: current.id, change: difference(before, after) };
 }
 
 /** Takes off holds that have ended by themselves. The version stays, since nothing was edited. */

@@ -48,7 +48,9 @@ export type Work =
   | "answers"
   | "calendars"
   | "zones"
-  | "aside";
+  | "aside"
+  | "teams"
+  | "usage";
 
 /** For each kind of work, the earliest moment at which there is some; null if none is known. */
 export type DueWork = Readonly<Record<Work, Date | null>>;
@@ -117,7 +119,9 @@ export async function pendingAfterFiring(
       (select min(created_at) + make_interval(hours => ${keptHours}) from carillon.idempotency) as answers,
       ${atOnceIf(sql, sql`exists (select from carillon.calendars where replan_after is not null)`)} as calendars,
       ${atOnceIf(sql, zones(sql, zoneData))} as zones,
-      ${firstForgottenAt(sql)} as aside`);
+      ${firstForgottenAt(sql)} as aside,
+      (select min(created_at) + interval '1 minute' from carillon.teams where assigned_at is null) as teams,
+      (select min(l.counted_at) + interval '10 minutes' from carillon.team_list l where exists (select from carillon.teams)) as usage`);
   const { now: at, ...due } = answered(found);
   return { due, now: at };
 }

@@ -44,6 +44,7 @@ test.each([
     before: (tx) =>
       editOnce(tx, { key: "leaves", caller }, patchSteps({ patch, caller }), {
         labels: [{ scope: "group", name: "other" }],
+        teams: new Set(),
         maker: makeAtOnce,
       }),
   });

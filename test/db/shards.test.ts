@@ -39,9 +39,10 @@ const others: Readonly<Record<string, readonly string[]>> = {
   "belongs to a caller, before its schedules are known": [
     ...["tokens", "rate_buckets", "earlier_secrets", "idempotency", "idempotency_steps"],
     ...["inbox", "inbox_refusals", "command_marks", "dead_commands"],
+    ...["teams", "team_list", "quota_limits"],
   ],
   "a sum of a transaction or of a minute, not of a schedule": [
-    ...["tallies", "target_work", "schedule_tallies", "schedule_counts"],
+    ...["tallies", "target_work", "schedule_tallies", "schedule_counts", "usage"],
     ...["minutes", "minute_lateness", "minute_pulse_lateness"],
   ],
   "a queue, read in its own order by one part at a time": ["outbox", "quarantine"],

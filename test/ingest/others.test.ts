@@ -38,7 +38,11 @@ async function whileEdited(
   const written = Promise.withResolvers<void>();
   const commit = Promise.withResolvers<void>();
   const edited = sql.begin(async (tx) => {
-    await editOnce(tx, { key, caller: { name: "ann" } }, edit, { labels: [], maker: makeAtOnce });
+    await editOnce(tx, { key, caller: { name: "ann" } }, edit, {
+      labels: [],
+      teams: new Set(),
+      maker: makeAtOnce,
+    });
     written.resolve();
     await commit.promise;
   });

@@ -57,6 +57,8 @@ const partsOfTheTick: Readonly<Record<Work, readonly MatrixRow[] | string>> = {
   calendars: ["calendar-replan"],
   zones: ["zone-replan"],
   aside: "It forgets entries of the quarantine by their time.",
+  teams: "It writes the team of rows by their keys, and reads numbers of them alone.",
+  usage: "It adds numbers of rows.",
 };
 
 test("Each part of the tick is a consumer of the matrix, or has a reason why not", () => {

@@ -28,7 +28,7 @@ export const replayed = {
 export const requestIdHeader = { "Request-Id": "The id of the request, under which the log has it." };
 const challenge = { "WWW-Authenticate": "How to authenticate." };
 
-const documented: Readonly<Record<Exclude<ProblemKind, "method-not-allowed">, ProblemSaid>> = {
+const documented: Readonly<Record<Exclude<ProblemKind, "method-not-allowed" | "quota">, ProblemSaid>> = {
   invalid: {
     what: "The path, the query, a header or the body is invalid. `errors` lists every fault.",
     detail: "The schedule is not understood.",
@@ -68,7 +68,7 @@ const documented: Readonly<Record<Exclude<ProblemKind, "method-not-allowed">, Pr
     detail: 'The body is sent as "text/plain"; send JSON as application/json.',
   },
   impossible: {
-    what: "The request is valid but not possible in this deployment, or its Idempotency-Key was sent with another request.",
+    what: "The request is valid but not possible in this deployment, its Idempotency-Key was sent with another request, or a quota has no room for it (`urn:carillon:problem:quota`).",
     detail: "The schedule is not possible in this deployment.",
     headers: replayed,
   },

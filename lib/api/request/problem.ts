@@ -13,6 +13,7 @@ const kinds = {
   "too-large": { status: 413, title: "The body is too large" },
   "media-type": { status: 415, title: "The body is not JSON" },
   impossible: { status: 422, title: "The request is not possible here" },
+  quota: { status: 422, title: "A quota is used up" },
   "precondition-required": { status: 428, title: "The request needs a precondition" },
   "too-many": { status: 429, title: "The token's rate is used up" },
   internal: { status: 500, title: "Carillon failed" },

@@ -1,6 +1,7 @@
 import { BoundedMap } from "../../bounded-map.ts";
 import type { Cadence } from "../../cadence/cadence-kinds.ts";
 import { type CalendarRules, isExcluded } from "../../cadence/calendar-rules.ts";
+import { firesPerYear } from "../../cadence/fires-per-year.ts";
 import { readStoredForm, storedForm } from "../../cadence/stored-cadence.ts";
 import { canonicalTimezone } from "../../cadence/zone/timezone.ts";
 import type { Tx } from "../../db/connect.ts";
@@ -205,8 +206,9 @@ export async function cadenceIds(
   const texts = cadences.map(sharedText);
   const wanted = [...new Set(texts)].filter((text) => text !== null);
   if (wanted.length === 0) return texts.map(() => null);
+  const perYears = new Map(texts.map((text, index) => [text, yearlyOf(cadences[index])]));
   const rows = tx`
-    select t.text, r.* from unnest(${wanted}::text[]) t (text)
+    select t.text, t.per_year, r.* from unnest(${wanted}::text[], ${wanted.map((text) => perYears.get(text) ?? 0)}::bigint[]) t (text, per_year)
     cross join lateral json_to_record(t.text::json) r (expression text, timezone text, dst text, version int, "on" text)`;
   const find = () =>
     keptPlan(tx<{ text: string; id: number }[]>`
@@ -219,8 +221,8 @@ export async function cadenceIds(
     // In a fixed order, so that two transactions that insert the same rows wait for each other at
     // the first one.
     await tx`
-      insert into carillon.cadences (expression, timezone, dst, calendar_version, calendar_on)
-      select expression, timezone, dst, version, "on" from (${rows}) w
+      insert into carillon.cadences (expression, timezone, dst, calendar_version, calendar_on, per_year)
+      select expression, timezone, dst, version, "on", per_year from (${rows}) w
       where w.text <> all(${[...known.keys()]}::text[]) order by 1, 2, 3, 4, 5 on conflict do nothing`;
     for (const { text, id } of await find()) known.set(text, id);
   }
@@ -230,6 +232,10 @@ export async function cadenceIds(
     if (id === undefined) throw new Error(`The cadence ${text} could be neither inserted nor found.`);
     return id;
   });
+}
+
+function yearlyOf(each: { cadence: Cadence } | undefined): number {
+  return each === undefined ? 0 : firesPerYear(each.cadence);
 }
 
 /**

@@ -67,6 +67,10 @@ export interface StoredSchedule extends StoredSpec {
   calendar: CalendarRef | null;
   /** The lane that all of its jobs pass, because they share a group. */
   lane: string | null;
+  /** The team whose quotas count it. */
+  teamId: number | null;
+  /** The length of its payload as JSON; null if it has none. */
+  payloadBytes: number | null;
   /** Set while the schedule is in quarantine because it could not be planned. */
   aside: PlanAside | null;
   createdAt: Date;
@@ -83,7 +87,7 @@ type StoredRow = Omit<StoredSchedule, keyof StoredSpec | "calendar" | "lastVersi
 const withoutPayload = (tx: Tx) => tx`null::jsonb`;
 
 const storedColumns = (tx: Tx, payload = tx`v.payload`, rules = tx`r.rules`) => tx`
-  s.id, s.key, s.shard, s.version, s.spec_version as "specVersion", s.fires, s.lane, q.detail as aside,
+  s.id, s.key, s.shard, s.version, s.spec_version as "specVersion", s.fires, s.lane, s.team_id as "teamId", s.payload_bytes as "payloadBytes", q.detail as aside,
   ${readableStart(tx, tx`s.held_since`, tx`s.created_at - interval '1 day'`)} as "heldSince", ${readableEnd(tx, tx`s.held_until`)} as "heldUntil",
   s.created_at as "createdAt", s.created_by as "createdBy", s.updated_at as "updatedAt", s.updated_by as "updatedBy",
   ${versionColumns(tx)}, v.body as sparse, v.target, ${payload} as payload, ${cadenceColumns(tx, rules)}`;
@@ -97,6 +101,7 @@ const withSpec = (tx: Tx, heads = tx`carillon.schedules`) => tx`
 
 function stored(row: StoredRow): StoredSchedule {
   const { id, key, shard, version, specVersion, heldSince, heldUntil, fires, cadenceId, lane, aside } = row;
+  const { teamId, payloadBytes } = row;
   const { createdAt, createdBy, updatedAt, updatedBy } = row;
   const fault = versionsFault(row);
   return {
@@ -114,6 +119,8 @@ function stored(row: StoredRow): StoredSchedule {
     fires,
     cadenceId,
     lane,
+    teamId,
+    payloadBytes,
     aside,
     createdAt,
     createdBy,

@@ -1,6 +1,7 @@
 import type { Cadence } from "../../cadence/cadence-kinds.ts";
 import { durationMs } from "../../cadence/duration.ts";
 import type { Tx } from "../../db/connect.ts";
+import { payloadBytesOf } from "../../quota/usage.ts";
 import type { Author } from "../shape/caller.ts";
 import type { Json } from "../shape/json.ts";
 import { queueClass, targetKind } from "../shape/queue-class.ts";
@@ -28,6 +29,8 @@ export interface VersionWritten extends RaisedVersion {
    * A version before the last edit of a schedule in one batch: only the last one writes the head.
    */
   isBetween?: boolean;
+  /** The team of a new schedule. */
+  teamId?: number | null | undefined;
 }
 
 /**
@@ -59,11 +62,13 @@ export function wantedRow(written: VersionWritten, author: Author): WantedRow {
       pulse_lag_s: spec === undefined ? undefined : pulseLagSeconds(written.key, spec.body),
       body: spec === undefined ? undefined : sparseBody(spec.body),
       payload: spec?.body.payload ?? undefined,
+      payload_bytes: payloadBytes(spec),
       group_key: body.group ?? undefined,
       tags: body.tags.length === 0 ? undefined : body.tags,
       detail: written.detail ?? undefined,
       fresh_version: written.freshVersion,
       between: written.isBetween === true ? true : undefined,
+      team_id: written.teamId ?? undefined,
     },
     common: {
       change: written.change,
@@ -84,6 +89,11 @@ export function wantedRow(written: VersionWritten, author: Author): WantedRow {
       ...headColumns(body),
     },
   };
+}
+
+/** Undefined without a payload, and where the version has no spec of its own. */
+function payloadBytes(spec: Spec | undefined): number | undefined {
+  return spec === undefined || spec.body.payload === null ? undefined : payloadBytesOf(spec.body.payload);
 }
 
 /** Where in its interval an interval occurs, or the single instant; undefined for other cadences. */
@@ -142,7 +152,8 @@ export function wantedRows(tx: Tx, wanted: readonly WantedRow[]) {
     wanted as materialized (
       select * from json_to_recordset(${JSON.stringify(rows)}::text::json) as w (
         kind int, id bigint, key text, shard smallint, version int, spec_version int, once_at timestamptz, first_at timestamptz,
-        every_ms bigint, cadence_id int, phase bigint, pulse_lag_s int, body jsonb, payload jsonb, group_key text, tags text[], detail jsonb, fresh_version int, between boolean)
+        every_ms bigint, cadence_id int, phase bigint, pulse_lag_s int, body jsonb, payload jsonb, group_key text, tags text[], detail jsonb, fresh_version int, between boolean,
+        team_id int, payload_bytes int)
       join json_to_recordset(${`[${kinds.join(",")}]`}::text::json) as k (
         kind int, change carillon.schedule_change, held_since timestamptz, held_until timestamptz, spec boolean, starts_at timestamptz,
         ends_at timestamptz, target jsonb, queue carillon.queue_class, serial boolean, target_kind text, target_name text, calendar_id int, lagged boolean,

@@ -18,6 +18,7 @@ import { admitBacklog } from "./admit-backlog.ts";
 import { finishInbox } from "./apply-inbox.ts";
 import { bringAllNear } from "./bring-near.ts";
 import { clearHolds } from "./clear-ended-holds.ts";
+import { assignTeams, recountUsage } from "./count-teams.ts";
 import { finishSharedHolds } from "./finish-shared-holds.ts";
 import { followHandlers } from "./follow-handlers.ts";
 import { forgetAnswers } from "./forget-answers.ts";
@@ -124,6 +125,8 @@ function partsOf(whole: Run, attached: DaysThere): Part<Work>[] {
     part("calendars", (run) => replanCalendars(run, run), "stirs"),
     part("zones", (run) => replanZones(run, settings.zoneData, run), "stirs"),
     part("aside", ({ sql, timeIsUp }) => forgetAside(sql, timeIsUp)),
+    part("teams", ({ sql, timeIsUp }) => assignTeams(sql, timeIsUp)),
+    part("usage", recountUsage),
     // Runs even without new rows, because it sets the time that the counts show.
     part(undefined, rollUpTallies),
   ];

@@ -1,0 +1,127 @@
+import type { Tx } from "../db/connect.ts";
+import { perMinute, perYearAllowed, type QuotaLimits } from "./quota-kinds.ts";
+import { quotaRefusal } from "./quota-refusal.ts";
+import { readUsage } from "./read-usage.ts";
+import { type TeamPlace, teamList } from "./team-list.ts";
+import { added, noUsage, type Usage } from "./usage.ts";
+
+/** Checks the changes of one edit, or of edits that are decided together, before they are written. */
+export interface QuotaCheck {
+  /** The team that counts a schedule with this key; null if none does. */
+  teamOf(key: string, callersPrefix: string): Promise<TeamPlace | null>;
+  /**
+   * Takes the change from the room of the key's team and of the teams above it. Throws a Refusal if
+   * a quota has no room, and TeamNotLocked if it has little.
+   */
+  take(key: string, change: Usage, callersPrefix: string): Promise<void>;
+}
+
+/** How a transaction begins: with the mark of the list of teams, and the teams that it has locked. */
+export interface QuotaStart {
+  mark: string;
+  locked: ReadonlySet<number>;
+}
+
+/**
+ * Rolls an edit back, to begin it again with these teams locked. Only edits that may use up a quota
+ * wait for each other.
+ */
+export class TeamNotLocked extends Error {
+  override readonly name = "TeamNotLocked";
+  readonly teams: readonly number[];
+
+  constructor(teams: readonly number[]) {
+    super("The edit takes much of the room of a quota, and must begin again with its team locked.");
+    this.teams = teams;
+  }
+}
+
+/**
+ * An edit that takes more than this part of the room locks the team. As many smaller edits fit at
+ * once, and a deployment has fewer connections.
+ */
+const crowd = 200;
+
+/** A quota of schedules, in the unit in which usage is counted. */
+interface Measure {
+  kind: "schedules" | "firesPerMinute" | "payloadBytes";
+  most: (limits: QuotaLimits) => number | null;
+  of: (usage: Usage) => number;
+  /** The number as callers read it. */
+  shown: (counted: number) => number;
+}
+
+const asCounted = (counted: number) => counted;
+
+const measures: readonly Measure[] = [
+  {
+    kind: "schedules",
+    most: ({ schedules }) => schedules,
+    of: ({ schedules }) => schedules,
+    shown: asCounted,
+  },
+  {
+    kind: "firesPerMinute",
+    most: ({ firesPerMinute }) => (firesPerMinute === null ? null : perYearAllowed(firesPerMinute)),
+    of: ({ perYear }) => perYear,
+    shown: perMinute,
+  },
+  {
+    kind: "payloadBytes",
+    most: ({ payloadBytes }) => payloadBytes,
+    of: ({ payloadBytes }) => payloadBytes,
+    shown: asCounted,
+  },
+];
+
+export function quotaCheck(tx: Tx, { mark, locked }: QuotaStart): QuotaCheck {
+  const used = new Map<number, Promise<Usage>>();
+  const taken = new Map<number, Usage>();
+  const usedBy = (team: TeamPlace) => {
+    const known = used.get(team.id) ?? readUsage(tx, team.within);
+    used.set(team.id, known);
+    return known;
+  };
+  const teamOf = async (key: string, callersPrefix: string) =>
+    (await teamList(tx, mark, key.startsWith(callersPrefix) ? callersPrefix : "")).teamOf(key);
+  return {
+    teamOf,
+    take: async (key, change, callersPrefix) => {
+      const team = await teamOf(key, callersPrefix);
+      if (team === null) return;
+      const near: number[] = [];
+      for (const each of team.chain) {
+        const grown = limited(each, change);
+        if (grown.length === 0) continue;
+        const state = { used: await usedBy(each), taken: taken.get(each.id) ?? noUsage, change };
+        const isTight = grown.map((measure) => takesMuch(each, measure, state)).includes(true);
+        if (isTight && !locked.has(each.id)) near.push(each.id);
+      }
+      if (near.length > 0) throw new TeamNotLocked(near);
+      for (const { id } of team.chain) taken.set(id, added(taken.get(id) ?? noUsage, change));
+    },
+  };
+}
+
+/** The quotas of a team that the change adds to. A change that adds nothing is never refused. */
+function limited({ limits }: TeamPlace, change: Usage): Measure[] {
+  return measures.filter(({ most, of }) => of(change) > 0 && most(limits) !== null);
+}
+
+/** Throws a Refusal if the team has no room for the change, beside what was taken before it. */
+function takesMuch(
+  { prefix, limits }: TeamPlace,
+  { kind, most, of, shown }: Measure,
+  { used, taken, change }: { used: Usage; taken: Usage; change: Usage },
+): boolean {
+  const allowed = most(limits) ?? Number.POSITIVE_INFINITY;
+  const before = of(used) + of(taken);
+  const after = before + of(change);
+  if (after > allowed)
+    throw quotaRefusal(prefix, kind, {
+      wanted: shown(after),
+      used: shown(before),
+      allowed: shown(allowed),
+    });
+  return (after - of(used)) * crowd > allowed - of(used);
+}

@@ -1,0 +1,31 @@
+import { isQuotaKind, type QuotaLimit, quotaKinds } from "./quota-kinds.ts";
+
+const form = `it takes limits such as schedules=2000000 for every prefix, and billing:=schedules=5000000 for one; kinds are ${quotaKinds.join(", ")}, and a limit is a whole number or none`;
+
+/** The beginning of a key. */
+const prefixForm = /^[^\s/?#%\\\p{Cc}][^/?#%\\\p{Cc}]{0,254}$/u;
+
+const entryForm = /^(?:(?<prefix>.+)=)?(?<kind>[A-Za-z]+)=(?<most>none|0|[1-9]\d{0,14})$/u;
+
+/** Reads an entry of the setting `quotas`. Throws a sentence with the allowed form. */
+export function parseQuota(text: string): QuotaLimit {
+  const { prefix = "", kind = "", most = "" } = entryForm.exec(text)?.groups ?? {};
+  if (!isQuotaKind(kind) || (prefix !== "" && !prefixForm.test(prefix)))
+    throw new Error(`${form}, not ${text}`);
+  if (kind === "calendars" && prefix !== "")
+    throw new Error(`calendars have no prefix: it takes calendars=${most}, not ${text}`);
+  return { prefix, kind, most: most === "none" ? null : Number(most) };
+}
+
+/** The first entry whose prefix and kind an earlier entry has; null if there is none. */
+export function limitedTwice(texts: readonly string[]): string | null {
+  const names = texts.map((text) => text.slice(0, text.lastIndexOf("=")));
+  return names.find((name, index) => names.indexOf(name) < index) ?? null;
+}
+
+/** Reads all entries, of which no two have the same prefix and kind. */
+export function parseQuotas(texts: readonly string[]): QuotaLimit[] {
+  const twice = limitedTwice(texts);
+  if (twice !== null) throw new Error(`it takes one limit for ${twice}, not two`);
+  return texts.map(parseQuota);
+}

@@ -1,0 +1,30 @@
+-- Adds to what teams use, or takes from it. A row that another transaction has locked is left alone: edits of
+-- one team never wait for each other here.
+-- Locks: one row of carillon.usage for each team and block, by a try.
+-- Returns: nothing.
+-- Called by: noteUsage in lib/quota/note-usage.ts, in the transaction that writes the schedules.
+create or replace function carillon.note_usage(p_teams int[], p_blocks int[], p_schedules int[], p_per_year bigint[], p_payload_bytes bigint[]) returns void
+  language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  v_new record;
+  v_n int;
+begin
+  for v_new in
+    select * from unnest(p_teams, p_blocks, p_schedules, p_per_year, p_payload_bytes) c (team_id, block, schedules, per_year, payload_bytes)
+  loop
+    select u.n into v_n from carillon.usage u
+    where u.team_id = v_new.team_id and u.block = v_new.block
+    order by u.n limit 1 for update skip locked;
+    if found then
+      update carillon.usage u set schedules = u.schedules + v_new.schedules, per_year = u.per_year + v_new.per_year,
+        payload_bytes = u.payload_bytes + v_new.payload_bytes
+      where u.team_id = v_new.team_id and u.block = v_new.block and u.n = v_n;
+    else
+      -- Numbers in order would make two transactions that add a row wait for each other.
+      insert into carillon.usage (team_id, block, n, schedules, per_year, payload_bytes)
+      values (v_new.team_id, v_new.block, (random() * 2147483647)::int, v_new.schedules, v_new.per_year, v_new.payload_bytes);
+    end if;
+  end loop;
+end $$;

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Issued } from "../api/issued-token.ts";
+import { putOf, type QuotaWorld, quotaWorld } from "./quota-world.ts";
+
+let world: QuotaWorld;
+beforeAll(async () => {
+  world = await quotaWorld();
+});
+afterAll(() => world.api.stop());
+
+let next = 0;
+/** A prefix of its own with a token and these quotas. */
+async function teamWith(...quotas: string[]): Promise<{ prefix: string; by: Issued }> {
+  next += 1;
+  const prefix = `t${next}:`;
+  await world.define(...quotas.map((each) => `${prefix}=${each}`));
+  return { prefix, by: await world.team(prefix) };
+}
+
+const problem = (json: unknown) => Object(json) as { type: string; detail: string; errors: object[] };
+
+test("A schedule beyond the quota of its prefix is refused with what is used and allowed, by whatever token", async () => {
+  const { prefix, by } = await teamWith("schedules=2");
+  expect((await world.put(`${prefix}a`, {}, by)).status).toBe(201);
+  expect((await world.put(`${prefix}b`)).status).toBe(201);
+  for (const token of [by, undefined]) {
+    const refused = await world.put(`${prefix}c`, {}, token);
+    expect(refused.status).toBe(422);
+    expect(problem(refused.json)).toMatchObject({
+      type: "urn:carillon:problem:quota",
+      errors: [{ path: "", message: "schedules: has 2, would have 3, may have 2" }],
+    });
+    expect(problem(refused.json).detail).toContain(`the prefix "${prefix}"`);
+    expect(problem(refused.json).detail).toContain("`quotas`");
+  }
+  expect((await world.put("elsewhere:a")).status).toBe(201);
+  expect((await world.put(`${prefix}a`, { description: "changed" }, by)).status).toBe(200);
+  expect((await world.remove(`${prefix}b`, by)).status).toBe(204);
+  expect((await world.put(`${prefix}c`, {}, by)).status).toBe(201);
+});
+
+test("A bomb of schedules that run each second is refused with the number of fires that it would make", async () => {
+  const { prefix, by } = await teamWith("firesPerMinute=120");
+  const bomb = Array.from({ length: 100 }, (_, n) => putOf(`${prefix}${n}`, { when: "every 1s" }));
+  const { json } = await world.batch(bomb, by);
+  const results = (Object(json) as { results: { status: number; error?: object }[] }).results;
+  expect(results.filter(({ status }) => status === 201)).toHaveLength(2);
+  expect(results.filter(({ status }) => status === 422)).toHaveLength(98);
+  expect(results.at(-1)?.error).toMatchObject({
+    errors: [{ path: "put", message: "firesPerMinute: has 120, would have 180, may have 120" }],
+  });
+  // A single time fires once, and a slower cadence takes less.
+  expect((await world.put(`${prefix}once`, { when: "in 3h" }, by)).status).toBe(201);
+  expect((await world.put(`${prefix}0`, { when: "every 1m" }, by)).status).toBe(200);
+  expect((await world.put(`${prefix}1`, { when: "*/2 * * * * *" }, by)).status).toBe(200);
+  expect((await world.put(`${prefix}more`, { when: "* * * * *" }, by)).status).toBe(201);
+});
+
+test("Payloads count in bytes as JSON, also those that a patch changes", async () => {
+  const { prefix, by } = await teamWith("payloadBytes=100");
+  expect((await world.put(`${prefix}a`, { payload: "x".repeat(58) }, by)).status).toBe(201);
+  expect((await world.put(`${prefix}b`, { payload: "x".repeat(39) }, by)).status).toBe(422);
+  expect((await world.put(`${prefix}b`, { payload: "x".repeat(38) }, by)).status).toBe(201);
+  const patch = (payload: string) =>
+    world.api.send("PATCH", `/v1/schedules/${prefix}a`, { body: { payload } });
+  expect((await patch("x".repeat(59))).status).toBe(422);
+  expect((await patch("short")).status).toBe(200);
+  expect((await patch("x".repeat(58))).status).toBe(200);
+});
+
+test("A quota of a prefix counts the schedules of longer prefixes, and a longer prefix may have its own", async () => {
+  const outer = "outer:";
+  const inner = "outer:inner:";
+  await world.define(`${outer}=schedules=3`, `${inner}=schedules=1`);
+  expect((await world.put(`${inner}a`)).status).toBe(201);
+  expect(problem((await world.put(`${inner}b`)).json).detail).toContain(`"${inner}"`);
+  expect((await world.put(`${outer}a`)).status).toBe(201);
+  expect((await world.put(`${outer}b`)).status).toBe(201);
+  expect(problem((await world.put(`${outer}c`)).json).detail).toContain(`"${outer}"`);
+  expect((await world.remove(`${inner}a`)).status).toBe(204);
+  expect((await world.put(`${outer}c`)).status).toBe(201);
+});
+
+test("Operations of one batch use the room that earlier ones leave", async () => {
+  const { prefix, by } = await teamWith("schedules=2");
+  const operations = ["a", "b", "c"].map((name) => putOf(`${prefix}${name}`));
+  const first = await world.batch(
+    [...operations, { delete: { key: `${prefix}a` } }, putOf(`${prefix}d`)],
+    by,
+  );
+  expect(first.json).toMatchObject({
+    results: [{ status: 201 }, { status: 201 }, { status: 422 }, { status: 204 }, { status: 422 }],
+  });
+  const second = await world.batch([{ delete: { key: `${prefix}b` } }, operations[2] ?? {}], by);
+  expect(second.json).toMatchObject({ results: [{ status: 204 }, { status: 201 }] });
+});
+
+test("Many edits at once make exactly as many schedules as the quota allows", async () => {
+  const { prefix, by } = await teamWith("schedules=25");
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, at) =>
+      at % 2 === 0
+        ? world.batch(
+            Array.from({ length: 8 }, (_, n) => putOf(`${prefix}${at}-${n}`)),
+            by,
+          )
+        : world.put(`${prefix}${at}`, {}, by),
+    ),
+  );
+  expect(answers.every(({ status }) => [200, 201, 207, 422].includes(status))).toBe(true);
+  const counted = await world.counted();
+  expect(counted[prefix]?.schedules).toBe(25);
+});
+
+test("The noted usage equals that of the schedules after every kind of edit", async () => {
+  const { prefix, by } = await teamWith("schedules=1000");
+  await world.batch(
+    Array.from({ length: 20 }, (_, n) =>
+      putOf(`${prefix}${n}`, { when: n % 2 === 0 ? "0 9 * * MON" : "every 90s", payload: n }),
+    ),
+    by,
+  );
+  await world.put(`${prefix}0`, { when: "in 2h" }, by);
+  await world.api.send("PATCH", `/v1/schedules/${prefix}1`, { body: { when: "0 0 1 * *", payload: null } });
+  await world.api.send("POST", `/v1/schedules/${prefix}2/pause`, { body: {} });
+  await world.remove(`${prefix}3`, by);
+  await world.put(`${prefix}3`, { payload: { a: [1, 2] } }, by);
+  await world.batch(
+    [4, 5, 6, 7].flatMap((n) => [
+      putOf(`${prefix}${n}`, { when: "every 5m", payload: "first" }),
+      putOf(`${prefix}${n}`, { when: "every 10m", payload: "second-one" }),
+    ]),
+    by,
+  );
+  await world.api.send("POST", "/v1/schedules:delete", { body: { filter: { prefix: `${prefix}1` } } });
+  await world.api.send("POST", `/v1/schedules/${prefix}0/restore`, { body: { version: 1 } });
+  expect(await world.noted()).toEqual(await world.counted());
+});
