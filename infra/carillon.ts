@@ -128,6 +128,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
       database,
       webhooks,
       keys,
+      quotas: settings.quotas,
       logRetention,
       code,
     });

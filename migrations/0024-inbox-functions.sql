@@ -176,8 +176,8 @@ create or replace function carillon.put_schedule(schedule jsonb) returns bigint
 
 -- For the owner of Carillon: restricts a role and its members to keys that begin with the prefix. An earlier
 -- prefix of the role is replaced. A null prefix lifts the restriction. A prefix may end with a blank, though
--- a key may not.
--- Locks: the row of the role in caller_prefixes.
+-- a key may not. The prefix has quotas from then on.
+-- Locks: the row of the role in caller_prefixes; then as carillon.keep_team.
 -- Returns: nothing. Raises SQLSTATE 22023 if there is no such role, or if no key can begin with the prefix.
 -- Called by: the owner of Carillon by hand (docs/sql.md); no code of Carillon.
 create or replace function carillon.restrict_caller(role_name text, key_prefix text) returns void
@@ -197,6 +197,7 @@ begin
   else
     insert into carillon.caller_prefixes (role, prefix) values (v_role::regrole, key_prefix)
     on conflict (role) do update set prefix = excluded.prefix;
+    perform carillon.keep_team(key_prefix);
   end if;
 end $$;
 
@@ -210,6 +211,29 @@ create or replace function carillon.resume_schedule(key text) returns bigint
   set search_path = pg_catalog, pg_temp
   as $$ select carillon.send_command(jsonb_build_object('resume', jsonb_build_object('key', key))) $$;
 
+-- Refuses a command if more of the role that logged in wait in the inbox than the quota `inboxRows` of its prefix
+-- allows. Rows of other transactions that are not committed do not count.
+-- Locks: none.
+-- Returns: nothing. Raises SQLSTATE 53400 beyond the limit.
+-- Called by: carillon.send_command, with every hundredth command.
+create or replace function carillon.refuse_full_inbox(p_prefix text) returns void
+  language plpgsql volatile
+  set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  v_most bigint := 100000;
+  v_rows bigint;
+begin
+  select q.most into v_most from carillon.quota_limits q
+  where q.kind = 'inboxRows' and q.prefix in (p_prefix, '') order by q.prefix desc limit 1;
+  if not found then v_most := 100000; end if;
+  if v_most is null then return; end if;
+  select count(*) into v_rows from (select from carillon.inbox i where i.caller = session_user::text limit v_most + 1) own;
+  if v_rows > v_most then
+    raise exception 'Your role has more than % commands in the inbox, the most that its quota allows: wait until they are applied, or raise the quota inboxRows', v_most using errcode = '53400';
+  end if;
+end $$;
+
 -- Writes one command into the inbox, in the transaction of the caller: a rollback withdraws it. The tick
 -- applies it after the commit.
 -- It takes any command that a batch takes: `{"put": {…}}`, `{"patch": {…}}`, `{"delete": "key"}`,
@@ -220,7 +244,7 @@ create or replace function carillon.resume_schedule(key text) returns bigint
 -- the role that logged in.
 -- Locks: none.
 -- Returns: the number of the command in the inbox. Raises SQLSTATE 22023 if the command is not understood,
--- and 42501 if the role may not use the key.
+-- 42501 if the role may not use the key, and 53400 if the role has too many commands in the inbox.
 -- Called by: carillon.put_schedule, patch_schedule, delete_schedule, pause_schedule, resume_schedule and
 -- enqueue_job; applications in SQL (docs/sql.md).
 create or replace function carillon.send_command(command jsonb) returns bigint
@@ -269,5 +293,7 @@ begin
       using errcode = '42501';
   end if;
   insert into carillon.inbox (at, caller, command, bytes) values (carillon.clock(), session_user, v_command, v_bytes) returning id into v_id;
+  -- Counting with each command would cost more than the command itself.
+  if v_id % 100 = 0 then perform carillon.refuse_full_inbox(coalesce(v_prefixes[1], '')); end if;
   return v_id;
 end $$;

@@ -35,7 +35,7 @@ grant usage on schema carillon
 revoke execute on all functions in schema carillon from public;
 
 -- carillon_api
-grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of to carillon_api;
+grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of, carillon.quota_usage to carillon_api;
 grant select on carillon.quota_limits, carillon.team_list, carillon.teams, carillon.usage to carillon_api;
 grant execute on function carillon.add_to_entry, carillon.apart_target, carillon.attach_days,
   carillon.attach_missing_days, carillon.cancel_jobs, carillon.clock, carillon.define_limits,
@@ -127,7 +127,7 @@ grant delete, insert, select, update on carillon.dead_commands to carillon_inges
 grant select on carillon.pulse_targets, carillon.pulses, carillon.pulses_passed to carillon_ingest;
 
 -- carillon_tick
-grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of, carillon.assign_team, carillon.recount_usage to carillon_tick;
+grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of, carillon.quota_usage, carillon.assign_team, carillon.recount_usage to carillon_tick;
 grant select on carillon.quota_limits, carillon.team_list, carillon.teams, carillon.usage to carillon_tick;
 grant execute on function carillon.apart_target, carillon.attach_days,
   carillon.attach_missing_days, carillon.backlog_targets, carillon.claim_events, carillon.clock,

@@ -22,6 +22,7 @@ export interface MigrationProps {
   readonly database: Database;
   readonly webhooks: WebhookSender;
   readonly keys: OwnKeys;
+  readonly quotas: readonly string[];
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
 }
@@ -102,6 +103,7 @@ export class Migration extends Construct {
         migrations: FileSystem.fingerprint(migrations),
         adminTokenSecret: this.adminToken.secretArn,
         logins: props.database.logins,
+        ...(props.quotas.length === 0 ? {} : { quotas: props.quotas }),
         database: props.database.address,
       },
     });

@@ -5,7 +5,8 @@ import {
   lifecycleDefaults,
   parseLifecycleEvents,
 } from "../../lib/config/lifecycle-events.ts";
-import { textOrToken, wholeNumber, yesOrNo } from "./shapes.ts";
+import { limitedTwice, parseQuota } from "../../lib/config/quota-setting.ts";
+import { textList, textOrToken, wholeNumber, yesOrNo } from "./shapes.ts";
 
 const logRetentions: readonly number[] = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653,
@@ -21,6 +22,21 @@ export const operationsSettings = {
     /^(arn:[\w-]+:iam::(\d{12}|aws):policy\/([\w+=,.@-]+\/)*)?[\w+=,.@-]{1,128}$/,
     "it takes the name or the ARN of a managed policy",
   ).optional(),
+  /**
+   * The most that callers of each prefix may have: `schedules=2000000` for every prefix,
+   * `billing:=schedules=5000000` for one, `billing:=firesPerMinute=none` for no limit. [Quotas](quotas.md)
+   * lists the kinds and their defaults. Default: those.
+   */
+  quotas: textList(
+    z.string().superRefine((text, context) => {
+      try {
+        parseQuota(text);
+      } catch (error) {
+        context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
+      }
+    }),
+    "the others have the limits without a prefix",
+  ).refine((list) => limitedTwice(list) === null, "it takes one limit of each kind for a prefix"),
   /**
    * The service that starts the tick each minute: a `rule` of EventBridge, or EventBridge's
    * `scheduler`.

@@ -49,6 +49,11 @@ export class Metrics {
     return this.ofTick("Quarantined", { statistic: "Maximum", ...options });
   }
 
+  /** How much of the fullest quota of any prefix is used, in percent; one value in ten minutes. */
+  quotaUsed(options?: MetricOptions): Metric {
+    return this.ofTick("QuotaUsedPercent", { statistic: "Maximum", ...options });
+  }
+
   lateness(queue: "fast" | "slow", options?: MetricOptions): Metric {
     return this.ofWorker("LatenessMs", queue, { statistic: "p99", ...options });
   }

@@ -18,6 +18,7 @@ import { readRequest } from "./request/request.ts";
 import type { Route } from "./request/route.ts";
 import { makeRouter, notAllowed } from "./request/router.ts";
 import { credentialRoutes } from "./routes/access/credential-routes.ts";
+import { quotaRoutes } from "./routes/access/quota-routes.ts";
 import { agendaRoutes } from "./routes/agenda-routes.ts";
 import { auditRoutes } from "./routes/audit-routes.ts";
 import { batchRoutes } from "./routes/batch-routes.ts";
@@ -112,6 +113,7 @@ export function apiRoutes(
     ...agendaRoutes(operations),
     ...tokenRoutes(operations),
     ...credentialRoutes(operations),
+    ...quotaRoutes(operations),
     ...auditRoutes(operations),
     ...inboxRoutes(operations),
     ...commandRoutes(operations),

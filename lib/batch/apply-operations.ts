@@ -48,7 +48,7 @@ async function applyBy(
   options: ApplyOptions,
 ): Promise<Applied[]> {
   const labels: Label[] = [];
-  const teams = new Set<number>();
+  const teams = new Set<string>();
   await foreseeRuns(deps.sql, operations);
   await foreseeCredentials(deps.sql, operations);
   for (let attempt = 1; ; ) {
@@ -77,7 +77,7 @@ async function applyBy(
 }
 
 /** Adds what an attempt has found that must be locked first; false if it has found nothing. */
-function hasFound(error: unknown, labels: Label[], teams: Set<number>): boolean {
+function hasFound(error: unknown, labels: Label[], teams: Set<string>): boolean {
   addTeams(teams, error);
   if (error instanceof TeamNotLocked) return true;
   if (!(error instanceof RestartTransaction)) return false;
@@ -99,7 +99,7 @@ class NothingDone extends Error {
 async function applyOnce(
   tx: Tx,
   operations: readonly Operation[],
-  { labels, teams, maker }: { labels: readonly Label[]; teams: ReadonlySet<number>; maker: Maker },
+  { labels, teams, maker }: { labels: readonly Label[]; teams: ReadonlySet<string>; maker: Maker },
   { allOrNothing = false, oneByOne = oneByOneMax, before, after }: ApplyOptions,
 ): Promise<{ applied: Applied[]; parcels: OutgoingParcel[] }> {
   await lockTeams(tx, teams);

@@ -12,7 +12,7 @@ export interface WavesParams {
   /** Further labels that an earlier attempt found necessary. */
   labels: readonly Label[];
   /** The teams that are locked. */
-  teams: ReadonlySet<number>;
+  teams: ReadonlySet<string>;
   /** Limit of operations that are done one by one. Claims and ticks wait meanwhile. */
   budget: number;
   also?: AlsoPassing;

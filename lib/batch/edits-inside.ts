@@ -50,7 +50,7 @@ export async function applyEditsInside(
   const { searching: bounded, counting } = boundedComputing(operations.length, now);
   await foreseeRuns(tx, operations, bounded);
   await foreseeCredentials(tx, operations);
-  const teams = new Set<number>();
+  const teams = new Set<string>();
   const once = () =>
     fromSavepoint(tx, () => countingBy(counting, () => applyOnce(tx, operations, { teams, also })));
   for (let attempt = 1; ; attempt++) {
@@ -89,7 +89,7 @@ async function fromSavepoint<Result>(tx: Tx, work: () => Promise<Result>): Promi
 async function applyOnce(
   tx: Tx,
   operations: readonly Operation[],
-  { teams, also }: { teams: ReadonlySet<number>; also: AlsoPassing },
+  { teams, also }: { teams: ReadonlySet<string>; also: AlsoPassing },
 ): Promise<OutgoingParcel[]> {
   await lockTeams(tx, teams);
   // A job notes so few edits that all of them may be done one by one.

@@ -1,10 +1,12 @@
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
+import { refuseAnother } from "../quota/refuse-another.ts";
 import { Refusal } from "../refusal.ts";
 import { refuseMore, refuseWider } from "../schedule/hold-reach.ts";
 import { type Caller, reachOf } from "../schedule/shape/caller.ts";
 import {
+  countSharedHolds,
   findSharedHold,
   type Label,
   lockLabelAlone,
@@ -107,7 +109,10 @@ async function requestPause(tx: Tx, params: SharedPauseParams): Promise<SharedHo
   if (existing !== null && isAsRequested(existing, hold)) return sameRevision(existing, params);
   refuseRevision(params);
   refuseNarrower(nested, hold, now);
-  if (existing === null) refuseFull(standing, hold);
+  if (existing === null) {
+    refuseFull(standing, hold);
+    if (team !== "") await refuseAnother(tx, team, "holds", () => countSharedHolds(tx, team));
+  }
   const goesOn = existing !== null && isBinding(existing, now);
   const author = { ...caller, at: now };
   const since = goesOn ? existing.since : now;

@@ -49,7 +49,7 @@ export async function lockMany(
     labels: more,
     teams,
     also,
-  }: { labels: readonly Label[]; teams: ReadonlySet<number>; also?: AlsoPassing | undefined },
+  }: { labels: readonly Label[]; teams: ReadonlySet<string>; also?: AlsoPassing | undefined },
 ): Promise<ManyLocked | null> {
   const keys = [...new Set(operations.map(({ key }) => key))];
   const found = await tx<{ id: string; key: string; shard: number; jobless: boolean }[]>`

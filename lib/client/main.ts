@@ -135,6 +135,8 @@ export type {
   CredentialKey,
   NewToken,
   OwnToken,
+  Quotas,
+  QuotaUse,
   Scope,
   SealedAgain,
   TokenBody,

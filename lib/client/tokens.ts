@@ -71,6 +71,11 @@ export class Tokens {
     return (await this.#send<OwnToken>({ method: "GET", path: ["v1", "token"], options })).body;
   }
 
+  /** The quotas of the prefixes that the token reaches, and of those that limit it, by prefix. */
+  quotas(params?: ListOptions): Pages<Quotas> {
+    return listOf(this.#send, ["v1", "quotas"], params);
+  }
+
   /** Ordered by name. */
   list(params?: ListOptions): Pages<TokenSummary> {
     return listOf(this.#send, ["v1", "tokens"], params);
@@ -90,6 +95,28 @@ export class Tokens {
   async delete(id: string, options?: WriteOptions): Promise<void> {
     await this.#send({ method: "DELETE", path: at(id), options });
   }
+}
+
+/** How much of a quota is used. */
+export interface QuotaUse {
+  used: number;
+  /** Null for no limit. */
+  allowed: number | null;
+}
+
+/** The quotas of a prefix, and what it uses of them. */
+export interface Quotas {
+  prefix: string;
+  schedules: QuotaUse;
+  /** Planned occurrences a minute on average. */
+  firesPerMinute: QuotaUse;
+  /** The bytes of payloads as JSON. */
+  payloadBytes: QuotaUse;
+  tokens: QuotaUse;
+  /** Holds of groups and tags. */
+  holds: QuotaUse;
+  /** Commands in the SQL inbox. */
+  inboxRows: QuotaUse;
 }
 
 /** A key that seals credentials of webhooks. */

@@ -117,12 +117,20 @@ export function lockInboxShared(tx: Tx): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock_shared(${inboxLock}::int, 0)`.execute();
 }
 
-/** For edits that may use up a quota of these teams: they go one after the other. */
-export function lockTeams(tx: Tx, teams: ReadonlySet<number>): PromiseLike<unknown> {
+/**
+ * For edits that may use up a quota of these prefixes: they go one after the other. By the prefix: a
+ * team that an edit makes has another id after a rollback.
+ */
+export function lockTeams(tx: Tx, teams: ReadonlySet<string>): PromiseLike<unknown> {
   if (teams.size === 0) return Promise.resolve();
   return tx`
     select pg_advisory_xact_lock(${quotaLock}::int, team) from (
-      select distinct t as team from unnest(${[...teams]}::int[]) t order by t) t`.execute();
+      select distinct hashtext(t) as team from unnest(${[...teams]}::text[]) t order by team) t`.execute();
+}
+
+/** For a quota of things that are counted where one is added. No lock is taken after it. */
+export function lockQuota(tx: Tx, name: string): PromiseLike<unknown> {
+  return tx`select pg_advisory_xact_lock(${quotaLock}::int, hashtext(${name}))`.execute();
 }
 
 /** Takes the labels in one order, whatever the order of the parameters: no deadlock. */

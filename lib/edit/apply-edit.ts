@@ -62,7 +62,7 @@ export interface EditLocks {
   /** The labels that the edit may put on the schedule. */
   labels?: readonly Label[];
   /** The teams that are locked. */
-  teams?: ReadonlySet<number>;
+  teams?: ReadonlySet<string>;
   maker?: Maker;
   /**
    * Set by the housekeeping. Called once the locks of the shard are held; from then on the edit

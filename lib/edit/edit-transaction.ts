@@ -64,7 +64,7 @@ export interface Created {
 
 export interface EditSteps {
   /** Creates the schedule if the key is free. Without this function the schedule must exist. */
-  missing?: (tx: Tx, id: string, teams: ReadonlySet<number>) => Promise<Created>;
+  missing?: (tx: Tx, id: string, teams: ReadonlySet<string>) => Promise<Created>;
   decide: (tx: Tx, context: EditContext) => Promise<Decision>;
   /** Called when the locks are held that every schedule of the shard needs. */
   noteLocked?: () => void;
@@ -106,7 +106,7 @@ export function edit(deps: EditDeps, params: EditParams, steps: EditSteps): Prom
 
 async function editBy(maker: Maker, deps: EditDeps, params: EditParams, steps: EditSteps): Promise<EditDone> {
   let labels: readonly Label[] = [];
-  const teams = new Set<number>();
+  const teams = new Set<string>();
   for (let attempt = 1; ; attempt++) {
     try {
       const once = () =>
@@ -130,7 +130,7 @@ async function editBy(maker: Maker, deps: EditDeps, params: EditParams, steps: E
 }
 
 /** Adds the teams that the next attempt must lock first. */
-export function addTeams(teams: Set<number>, error: unknown): void {
+export function addTeams(teams: Set<string>, error: unknown): void {
   if (error instanceof TeamNotLocked) for (const team of error.teams) teams.add(team);
 }
 
@@ -142,7 +142,7 @@ export type EditedOnce =
 interface EditMeans {
   labels: readonly Label[];
   /** Teams that are locked first, because the edit may use up one of their quotas. */
-  teams: ReadonlySet<number>;
+  teams: ReadonlySet<string>;
   maker: Maker;
 }
 

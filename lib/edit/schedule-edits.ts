@@ -181,7 +181,7 @@ export const deleteSteps: EditSteps = {
 export async function create(
   tx: Tx,
   params: NewScheduleParams,
-  teams: ReadonlySet<number>,
+  teams: ReadonlySet<string>,
 ): Promise<Created> {
   const shard = shardOf(params.id);
   // A new schedule has no jobs, so its gate stays open.

@@ -18,6 +18,8 @@ export const metricUnits = {
   Quarantined: "Count",
   PlanLagMs: "Milliseconds",
   OldestTransactionMs: "Milliseconds",
+  // Every ten minutes.
+  QuotaUsedPercent: "Percent",
   // Only with an archive.
   ArchiveLagMs: "Milliseconds",
   TickMs: "Milliseconds",

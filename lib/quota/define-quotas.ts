@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
+import type { QuotaLimit } from "../config/quota-setting.ts";
 import type { Sql } from "../db/connect.ts";
-import type { QuotaLimit } from "./quota-kinds.ts";
 import { readLimits } from "./team-list.ts";
 
 /** Replaces the limits of the deployment, if they differ. Running functions follow with their next edit. */

@@ -19,7 +19,7 @@ export interface QuotaCheck {
 /** How a transaction begins: with the mark of the list of teams, and the teams that it has locked. */
 export interface QuotaStart {
   mark: string;
-  locked: ReadonlySet<number>;
+  locked: ReadonlySet<string>;
 }
 
 /**
@@ -28,9 +28,9 @@ export interface QuotaStart {
  */
 export class TeamNotLocked extends Error {
   override readonly name = "TeamNotLocked";
-  readonly teams: readonly number[];
+  readonly teams: readonly string[];
 
-  constructor(teams: readonly number[]) {
+  constructor(teams: readonly string[]) {
     super("The edit takes much of the room of a quota, and must begin again with its team locked.");
     this.teams = teams;
   }
@@ -89,13 +89,13 @@ export function quotaCheck(tx: Tx, { mark, locked }: QuotaStart): QuotaCheck {
     take: async (key, change, callersPrefix) => {
       const team = await teamOf(key, callersPrefix);
       if (team === null) return;
-      const near: number[] = [];
+      const near: string[] = [];
       for (const each of team.chain) {
         const grown = limited(each, change);
         if (grown.length === 0) continue;
         const state = { used: await usedBy(each), taken: taken.get(each.id) ?? noUsage, change };
         const isTight = grown.map((measure) => takesMuch(each, measure, state)).includes(true);
-        if (isTight && !locked.has(each.id)) near.push(each.id);
+        if (isTight && !locked.has(each.prefix)) near.push(each.prefix);
       }
       if (near.length > 0) throw new TeamNotLocked(near);
       for (const { id } of team.chain) taken.set(id, added(taken.get(id) ?? noUsage, change));

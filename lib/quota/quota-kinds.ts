@@ -1,26 +1,5 @@
 import { yearMs } from "../cadence/fires-per-year.ts";
-
-/** Everything that quotas count, with the limit of each prefix where the setting names none. */
-export const quotaDefaults = {
-  schedules: 1_000_000,
-  firesPerMinute: 60_000,
-  payloadBytes: 10_000_000_000,
-  tokens: 1_000,
-  holds: 1_000,
-  inboxRows: 100_000,
-  /** The limit of the whole deployment: calendars have no prefix. */
-  calendars: 1_000,
-} as const satisfies Record<string, number>;
-
-export type QuotaKind = keyof typeof quotaDefaults;
-
-export const quotaKinds: readonly QuotaKind[] = Object.keys(quotaDefaults).filter(
-  (name): name is QuotaKind => name in quotaDefaults,
-);
-
-export function isQuotaKind(text: string): text is QuotaKind {
-  return Object.hasOwn(quotaDefaults, text);
-}
+import { type QuotaKind, type QuotaLimit, quotaDefaults } from "../config/quota-setting.ts";
 
 /** The limits of a prefix; null for no limit. */
 export type QuotaLimits = Readonly<Record<QuotaKind, number | null>>;
@@ -46,13 +25,6 @@ export function perMinute(perYear: number): number {
 /** The fires of a year that a limit of a minute allows. */
 export function perYearAllowed(mostPerMinute: number): number {
   return Math.floor((mostPerMinute * yearMs) / minuteMs);
-}
-
-/** A row of carillon.quota_limits. The empty prefix stands for every prefix without a row of its own. */
-export interface QuotaLimit {
-  prefix: string;
-  kind: QuotaKind;
-  most: number | null;
 }
 
 export function limitsFor(prefix: string, rows: readonly QuotaLimit[]): QuotaLimits {

@@ -1,5 +1,6 @@
+import type { QuotaKind } from "../config/quota-setting.ts";
 import { Refusal } from "../refusal.ts";
-import { type QuotaKind, quotaWords } from "./quota-kinds.ts";
+import { quotaWords } from "./quota-kinds.ts";
 
 /** In the unit that callers read. */
 export interface QuotaNumbers {

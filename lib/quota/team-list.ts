@@ -1,6 +1,7 @@
 import { BoundedMap } from "../bounded-map.ts";
+import type { QuotaLimit } from "../config/quota-setting.ts";
 import type { Tx } from "../db/connect.ts";
-import { limitsFor, type QuotaLimit, type QuotaLimits } from "./quota-kinds.ts";
+import { limitsFor, type QuotaLimits } from "./quota-kinds.ts";
 
 /** A prefix whose schedules are counted. */
 export interface Team {

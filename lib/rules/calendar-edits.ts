@@ -5,10 +5,12 @@ import { type RetryPolicy, retrying } from "../db/retrying.ts";
 import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import type { EditDeps, IfMatch } from "../edit/edit-transaction.ts";
 import { changesBetween } from "../history/version-changes.ts";
+import { refuseAnother } from "../quota/refuse-another.ts";
 import { Refusal } from "../refusal.ts";
 import {
   type CalendarBody,
   type CalendarHead,
+  countCalendars,
   deleteCalendar,
   insertCalendar,
   isReferredTo,
@@ -107,6 +109,7 @@ async function decide(
   if (current === null) {
     if (ifMatch !== undefined)
       throw new Refusal("precondition", `There is no calendar ${JSON.stringify(name)} that could match.`);
+    await refuseAnother(tx, "", "calendars", () => countCalendars(tx));
     await insertCalendar(tx, name, body, { author, detail: { changes: changed(null, body) } });
     return "created";
   }

@@ -94,6 +94,12 @@ export async function listCalendarHeads(
     order by c.name limit ${limit}`;
 }
 
+export async function countCalendars(tx: Tx): Promise<number> {
+  const [row] = await tx<{ calendars: number }[]>`
+    select count(*)::int as calendars from carillon.calendars where deleted_at is null`;
+  return row?.calendars ?? 0;
+}
+
 export async function insertCalendar(
   tx: Tx,
   name: string,

@@ -122,6 +122,13 @@ export async function holdsBinding(tx: Tx, labels: readonly Label[], now: Date):
   return holds.map((hold) => ({ ...hold, since: now }));
 }
 
+/** The holds of groups and tags that a team has set. A hold counts until its last member is released. */
+export async function countSharedHolds(tx: Tx, team: string): Promise<number> {
+  const [row] = await tx<{ holds: number }[]>`
+    select count(*)::int as holds from carillon.shared_holds where team = ${team}`;
+  return row?.holds ?? 0;
+}
+
 /** Sets a hold, as a new request: the unfinished walk of an older one is dropped. */
 export async function writeSharedHold(
   tx: Tx,

@@ -80,6 +80,14 @@ export async function lockTokensAndLasting(tx: Tx, ids: readonly string[]): Prom
   return rows.filter(({ lasts }) => lasts).map(({ id }) => id);
 }
 
+/** The tokens of a team. Callers that need no token do not count: they are not made here. */
+export async function countTokens(tx: Tx, team: string): Promise<number> {
+  const [row] = await tx<{ tokens: number }[]>`
+    select count(*)::int as tokens from carillon.tokens
+    where coalesce(team, prefix) = ${team} and name !~* ${principalNames.source}`;
+  return row?.tokens ?? 0;
+}
+
 /** The place of a token in the order of lists. */
 export type TokenPlace = Pick<Token, "id" | "name">;
 

@@ -3,9 +3,17 @@ import type { Sql, Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import { type Rate, rateText } from "../job/rate.ts";
+import { refuseAnother } from "../quota/refuse-another.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { type Caller, originText } from "../schedule/shape/caller.ts";
-import { keepToken, lockTokens, lockTokensAndLasting, readToken, type TokenRead } from "./read-tokens.ts";
+import {
+  countTokens,
+  keepToken,
+  lockTokens,
+  lockTokensAndLasting,
+  readToken,
+  type TokenRead,
+} from "./read-tokens.ts";
 import { hashOf, newSecret } from "./secret.ts";
 import type { Scope, Token } from "./token.ts";
 import { isPrincipalName } from "./token-name.ts";
@@ -57,6 +65,8 @@ export async function createToken(sql: Sql, params: TokenParams & { asked: NewTo
       const now = await databaseClock(tx);
       if (expiresAt !== null && expiresAt <= now)
         throw notUnderstood({ path: "expiresAt", message: "lies in the past" });
+      const team = own.team ?? prefix;
+      if (team !== null) await refuseAnother(tx, team, "tokens", () => countTokens(tx, team));
       await tx`
         insert into carillon.tokens (id, hash, name, scope, prefix, team, expires_at, rate_count, rate_ms, bucket, rates_above, created_at, created_by)
         values (${id}, ${hashOf(secret)}, ${asked.name}, ${asked.scope}, ${prefix}, ${own.team}, ${expiresAt},

@@ -281,6 +281,10 @@ describe("other documented statuses", () => {
     await answers("DELETE", `/v1/tokens/${last?.id}`, 409);
   });
 
+  test("Every documented status occurs: quotas", async () => {
+    await answers("GET", "/v1/quotas", 200);
+  });
+
   test("Every documented status occurs: keys of credentials", async () => {
     const keys = "/v1/credential-keys";
     await answers("GET", keys, 200);

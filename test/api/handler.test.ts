@@ -113,6 +113,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
       rotate: operation("rotateToken"),
       remove: operation("removeToken"),
       readOwn: operation("readOwn"),
+      quotas: operation("quotas"),
     },
     inbox: {
       apply: async () => operation("applyInbox")(undefined),

@@ -262,6 +262,7 @@ const cases: Record<string, RouteCase> = {
   "GET /v1/limits/{target}": refused("/v1/limits/queue/demo"),
   "PUT /v1/limits/{target}": refused(["/v1/limits/queue/demo", { body: { concurrency: 1 } }]),
   "DELETE /v1/limits/{target}": refused("/v1/limits/queue/demo"),
+  "GET /v1/quotas": shows("/v1/quotas"),
   "GET /v1/credential-keys": refused("/v1/credential-keys"),
   "POST /v1/credential-keys": refused("/v1/credential-keys"),
   "POST /v1/credential-keys/seal-again": refused("/v1/credential-keys/seal-again"),

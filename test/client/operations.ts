@@ -258,6 +258,10 @@ export const operations: Readonly<Record<string, Reached>> = {
   getToken: { call: (c) => c.tokens.get("1"), answer: "TokenSummary" },
   listTokens: { call: (c) => page(c.tokens.list(listed)), answer: "Page<TokenSummary>" },
   rotateToken: { call: (c) => c.tokens.rotate("1"), answer: "NewToken", body: "{ overlap?: string }" },
+  listQuotas: {
+    call: (c) => page(c.tokens.quotas(listed)),
+    answer: "Page<Quotas> & { calendars: QuotaUse }",
+  },
   listCredentialKeys: { call: (c) => c.credentialKeys.list(), answer: "{ items: CredentialKey[] }" },
   makeCredentialKey: { call: (c) => c.credentialKeys.make(), answer: "CredentialKey" },
   sealCredentialsAgain: {

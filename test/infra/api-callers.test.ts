@@ -275,6 +275,11 @@ test.each([
   ["apiRatePerPrefix", "a/b=2000/s", "not a/b=2000/s"],
   ["apiRatePerPrefix", "1000/s,2000/s", "it takes one rate for each prefix"],
   ["apiRatePerPrefix", "a:=1/s,a:=2/s", "it takes one rate for each prefix"],
+  ["quotas", "billing:=2000", "not billing:=2000"],
+  ["quotas", "a/b=schedules=1", "not a/b=schedules=1"],
+  ["quotas", "schedules=-1", "not schedules=-1"],
+  ["quotas", "a:=calendars=1", "calendars have no prefix"],
+  ["quotas", "a:=holds=1,a:=holds=2", "it takes one limit of each kind for a prefix"],
   ["apiJwtIssuer", "http://login.example.com", "it takes an address such as https://login.example.com/"],
 ])("the setting %s refuses %j", (name, value, sentence) => {
   expect(() => settingsShape.parse({ [name]: value })).toThrow(sentence);

@@ -1,5 +1,5 @@
+import { parseQuotas } from "../../lib/config/quota-setting.ts";
 import { defineQuotas } from "../../lib/quota/define-quotas.ts";
-import { parseQuotas } from "../../lib/quota/quota-settings.ts";
 import { type Issued, issueToken, withToken } from "../api/issued-token.ts";
 import { type ApiAnswer, type OwnApi, ownApi } from "../api/own-api.ts";
 
@@ -27,7 +27,10 @@ export interface Noted {
 const target = { queue: "demo" };
 
 export async function quotaWorld(...quotas: string[]): Promise<QuotaWorld> {
-  const api = await ownApi();
+  return quotaWorldOf(await ownApi(), ...quotas);
+}
+
+export async function quotaWorldOf(api: OwnApi, ...quotas: string[]): Promise<QuotaWorld> {
   const define = (...entries: string[]) => defineQuotas(api.sql, parseQuotas(entries));
   await define(...quotas);
   const sums = async (rows: PromiseLike<(Noted & { prefix: string })[]>) =>

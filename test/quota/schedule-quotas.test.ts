@@ -95,6 +95,23 @@ test("Operations of one batch use the room that earlier ones leave", async () =>
   expect(second.json).toMatchObject({ results: [{ status: 204 }, { status: 201 }] });
 });
 
+test("The first edit of a new prefix is checked by the limits of every prefix", async () => {
+  await world.define("schedules=3");
+  const by = await world.team("new:");
+  expect((await world.put("new:a", {}, by)).status).toBe(201);
+  const { json } = await world.batch(
+    ["b", "c", "d"].map((name) => putOf(`new:${name}`)),
+    by,
+  );
+  expect(json).toMatchObject({ results: [{ status: 201 }, { status: 201 }, { status: 422 }] });
+  const other = await world.team("newer:");
+  const first = await world.batch(
+    ["a", "b", "c", "d"].map((name) => putOf(`newer:${name}`)),
+    other,
+  );
+  expect(first.json).toMatchObject({ results: [201, 201, 201, 422].map((status) => ({ status })) });
+});
+
 test("Many edits at once make exactly as many schedules as the quota allows", async () => {
   const { prefix, by } = await teamWith("schedules=25");
   const answers = await Promise.all(

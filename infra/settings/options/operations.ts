@@ -8,6 +8,12 @@ export interface OperationsOptions {
    */
   readonly permissionsBoundary?: string | undefined;
   /**
+   * The most that callers of each prefix may have: `schedules=2000000` for every prefix,
+   * `billing:=schedules=5000000` for one, `billing:=firesPerMinute=none` for no limit.
+   * [Quotas](quotas.md) lists the kinds and their defaults. Default: those.
+   */
+  readonly quotas?: readonly string[] | undefined;
+  /**
    * The service that starts the tick each minute: a `rule` of EventBridge, or EventBridge's
    * `scheduler`.
    *

@@ -1,4 +1,5 @@
 import type { Sql } from "../../db/connect.ts";
+import { type QuotasAsked, type QuotasRead, readQuotas } from "../../quota/read-quotas.ts";
 import { type OwnToken, readOwnToken } from "../../token/own-token.ts";
 import { listTokens, readToken, type TokenPlace, type TokenRead } from "../../token/read-tokens.ts";
 import type { Token } from "../../token/token.ts";
@@ -26,6 +27,8 @@ export interface TokenOperations {
   }): Promise<{ items: TokenRead[]; next?: TokenPlace }>;
   /** Reads the token of a request; null if it was deleted meanwhile. */
   readOwn(token: Token): Promise<OwnToken | null>;
+  /** Ordered by prefix; `after` is the last prefix of the page before. */
+  quotas(asked: QuotasAsked): Promise<QuotasRead>;
 }
 
 export function tokenOperations(sql: Sql, rates: DeploymentRates): TokenOperations {
@@ -36,5 +39,6 @@ export function tokenOperations(sql: Sql, rates: DeploymentRates): TokenOperatio
     read: (id, prefix) => readToken(sql, id, prefix),
     list: (params) => listTokens(sql, params),
     readOwn: (token) => readOwnToken(sql, token, rates),
+    quotas: (asked) => readQuotas(sql, asked),
   };
 }

@@ -12,6 +12,7 @@ export type ListName =
   | "groups"
   | "holds"
   | "limits"
+  | "quotas"
   | "zone-moves"
   | "retries"
   | "cancels"

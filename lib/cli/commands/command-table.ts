@@ -1,6 +1,7 @@
 import { applyCommand } from "../apply/apply-command.ts";
 import type { Command } from "../command.ts";
 import { doctorCommand } from "../doctor/doctor-command.ts";
+import { quotasCommand } from "../quotas/quotas-command.ts";
 import { agendaCommands } from "./agenda-commands.ts";
 import { auditCommands } from "./audit-command.ts";
 import { calendarCommands } from "./calendar-commands.ts";
@@ -52,6 +53,7 @@ export const commandTable: readonly Command[] = [
   quarantineCommand,
   ...outageCommands,
   ...tokenCommands,
+  quotasCommand,
   credentialsCommand,
   mcpCommand,
 ];

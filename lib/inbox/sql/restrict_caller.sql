@@ -1,7 +1,7 @@
 -- For the owner of Carillon: restricts a role and its members to keys that begin with the prefix. An earlier
 -- prefix of the role is replaced. A null prefix lifts the restriction. A prefix may end with a blank, though
--- a key may not.
--- Locks: the row of the role in caller_prefixes.
+-- a key may not. The prefix has quotas from then on.
+-- Locks: the row of the role in caller_prefixes; then as carillon.keep_team.
 -- Returns: nothing. Raises SQLSTATE 22023 if there is no such role, or if no key can begin with the prefix.
 -- Called by: the owner of Carillon by hand (docs/sql.md); no code of Carillon.
 create or replace function carillon.restrict_caller(role_name text, key_prefix text) returns void
@@ -21,5 +21,6 @@ begin
   else
     insert into carillon.caller_prefixes (role, prefix) values (v_role::regrole, key_prefix)
     on conflict (role) do update set prefix = excluded.prefix;
+    perform carillon.keep_team(key_prefix);
   end if;
 end $$;

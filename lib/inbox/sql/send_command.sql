@@ -8,7 +8,7 @@
 -- the role that logged in.
 -- Locks: none.
 -- Returns: the number of the command in the inbox. Raises SQLSTATE 22023 if the command is not understood,
--- and 42501 if the role may not use the key.
+-- 42501 if the role may not use the key, and 53400 if the role has too many commands in the inbox.
 -- Called by: carillon.put_schedule, patch_schedule, delete_schedule, pause_schedule, resume_schedule and
 -- enqueue_job; applications in SQL (docs/sql.md).
 create or replace function carillon.send_command(command jsonb) returns bigint
@@ -57,5 +57,7 @@ begin
       using errcode = '42501';
   end if;
   insert into carillon.inbox (at, caller, command, bytes) values (carillon.clock(), session_user, v_command, v_bytes) returning id into v_id;
+  -- Counting with each command would cost more than the command itself.
+  if v_id % 100 = 0 then perform carillon.refuse_full_inbox(coalesce(v_prefixes[1], '')); end if;
   return v_id;
 end $$;

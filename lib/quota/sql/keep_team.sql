@@ -2,7 +2,7 @@
 -- Locks: the row of carillon.team_list, if the prefix is new.
 -- Returns: nothing.
 -- Called by: teamList in lib/quota/team-list.ts, for the prefix of a caller; defineQuotas in
--- lib/quota/define-quotas.ts, for prefixes with limits of their own.
+-- lib/quota/define-quotas.ts, for prefixes with limits of their own; carillon.restrict_caller.
 create or replace function carillon.keep_team(p_prefix text) returns void
   language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp

@@ -2,6 +2,7 @@ import type { Sql, Tx } from "../../db/connect.ts";
 import { errorText } from "../../log/error-text.ts";
 import type { Log } from "../../log/log.ts";
 import { type Metrics, noMetrics } from "../../log/metrics.ts";
+import { nearQuotas } from "../../quota/near-quotas.ts";
 import { archiveLagMs } from "../../retention/archive-lag.ts";
 import { readStanding } from "../../stats/standing.ts";
 import type { RolledUp } from "../rolled-up.ts";
@@ -50,12 +51,29 @@ export async function measureTick(
       Quarantined: quarantined.count,
       ...(openMs === null ? {} : { OldestTransactionMs: openMs }),
       PlanLagMs: Math.max(0, now.getTime() - plannedTo.getTime()),
+      ...(await quotasAt({ sql, log }, now)),
       ...lag,
     });
   } catch (error) {
     log.warn("tick.unmeasured", { error: errorText(error) });
     metrics.write({ ...counts, TickMs: ms });
   }
+}
+
+/** Minutes between two looks at the quotas: reading those of all prefixes costs more than the rest. */
+const quotaMinutes = 10;
+/** The most lines that one look logs. The metric has the fullest quota in any case. */
+const nearLogged = 20;
+
+async function quotasAt(
+  { sql, log }: { sql: Sql; log: Log },
+  now: Date,
+): Promise<{ QuotaUsedPercent?: number }> {
+  const minute = Math.floor(now.getTime() / 60_000);
+  if (minute % quotaMinutes !== 0) return {};
+  const { fullest, near } = await nearQuotas(sql, minute / quotaMinutes);
+  for (const each of near.slice(0, nearLogged)) log.warn("quota.near", { ...each });
+  return { QuotaUsedPercent: fullest };
 }
 
 /**

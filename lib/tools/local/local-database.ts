@@ -1,9 +1,11 @@
 import { randomBytes } from "node:crypto";
 import path from "node:path";
+import type { QuotaLimit } from "../../config/quota-setting.ts";
 import { connect, type Sql } from "../../db/connect.ts";
 import { migrate } from "../../db/migrate/migrate.ts";
 import { readMigrations } from "../../db/migrate/migration.ts";
 import type { Log } from "../../log/log.ts";
+import { defineQuotas } from "../../quota/define-quotas.ts";
 import { ensureSealingKey } from "../../sealing/first-key.ts";
 import type { KeyVault } from "../../sealing/key-vault.ts";
 import { ensureAdminToken } from "../../token/token.ts";
@@ -27,24 +29,25 @@ export interface FirstSecrets {
   vault: KeyVault;
 }
 
+/** The rows that a start writes. */
+export interface FirstRows extends FirstSecrets {
+  quotas: readonly QuotaLimit[];
+}
+
 const databaseName = "carillon";
 
 /**
  * The database on the embedded server, created at the first start, and a login for each function's
  * role.
  */
-export async function prepareEmbedded(
-  serverUrl: string,
-  secrets: FirstSecrets,
-  log: Log,
-): Promise<DatabaseUrls> {
+export async function prepareEmbedded(serverUrl: string, rows: FirstRows, log: Log): Promise<DatabaseUrls> {
   await withConnection(serverUrl, async (sql) => {
     const [existing] = await sql`select from pg_database where datname = ${databaseName}`;
     if (existing === undefined) await sql`create database ${sql(databaseName)}`;
   });
   const url = new URL(serverUrl);
   url.pathname = `/${databaseName}`;
-  await prepare(url.href, secrets, log);
+  await prepare(url.href, rows, log);
   return withConnection(url.href, async (sql) => ({
     tick: await login(sql, url, "carillon_tick"),
     worker: await login(sql, url, "carillon_worker"),
@@ -55,16 +58,17 @@ export async function prepareEmbedded(
 }
 
 /** A user-supplied database: there is only one login, so every function uses it. */
-export async function prepareGiven(url: string, secrets: FirstSecrets, log: Log): Promise<DatabaseUrls> {
-  await prepare(url, secrets, log);
+export async function prepareGiven(url: string, rows: FirstRows, log: Log): Promise<DatabaseUrls> {
+  await prepare(url, rows, log);
   return { tick: url, worker: url, handler: url, ingest: url, api: url };
 }
 
-async function prepare(url: string, { token, vault }: FirstSecrets, log: Log): Promise<void> {
+async function prepare(url: string, { token, vault, quotas }: FirstRows, log: Log): Promise<void> {
   await withConnection(url, async (sql) => {
     await migrate(sql, await readMigrations(path.join(packageRoot, "migrations")), log);
     await ensureAdminToken(sql, token);
     if ((await ensureSealingKey(sql, vault, "carillon")) === "made again") log.warn("credentials.lost");
+    await defineQuotas(sql, quotas);
   });
 }
 

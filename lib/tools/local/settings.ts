@@ -4,6 +4,8 @@ import { type Environment, integer } from "../../config/environment.ts";
 import { eventSourcesFrom } from "../../config/event-sources.ts";
 import { lifecycleFrom } from "../../config/lifecycle.ts";
 import { pageNameForm, pageNamePattern } from "../../config/page-name.ts";
+import { parseQuotas, type QuotaLimit } from "../../config/quota-setting.ts";
+import { errorText } from "../../log/error-text.ts";
 import { reachFrom } from "../../webhook/reach.ts";
 import { hostForm, isHost } from "./callers.ts";
 
@@ -29,6 +31,8 @@ export interface LocalSettings {
    * functions read them.
    */
   lifecycle: Environment;
+  /** The most that callers of each prefix may have. */
+  quotas: readonly QuotaLimit[];
   /** The origins whose pages may call the API, separated by commas. */
   corsOrigins: string | undefined;
   /** Names of this machine, besides those of the loopback interface, to which its ports answer. */
@@ -68,6 +72,7 @@ export function readSettings(env: Environment): LocalSettings {
     webhookAllow: readWebhookAllow(env),
     eventSources: readEventSources(env),
     lifecycle: readLifecycle(env),
+    quotas: readQuotas(given(env, "CARILLON_QUOTAS")),
     corsOrigins: readCorsOrigins(given(env, "CARILLON_CORS_ORIGINS")),
     hosts: readHosts(given(env, "CARILLON_HOSTS")),
     handlersFile: absolute(given(env, "CARILLON_HANDLERS")),
@@ -107,6 +112,14 @@ function readEventSources(env: Environment): string | undefined {
 function readLifecycle(env: Environment): Environment {
   const { notify, bus } = lifecycleFrom(env);
   return { LIFECYCLE_EVENTS: notify.length === 0 ? "none" : notify.join(","), CARILLON_EVENTS_BUS: bus };
+}
+
+function readQuotas(text: string | undefined): QuotaLimit[] {
+  try {
+    return parseQuotas(text === undefined ? [] : text.split(",").map((entry) => entry.trim()));
+  } catch (error) {
+    throw new Error(`The environment variable CARILLON_QUOTAS: ${errorText(error)}.`);
+  }
 }
 
 function readCorsOrigins(origins: string | undefined): string | undefined {

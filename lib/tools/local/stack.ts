@@ -148,8 +148,9 @@ async function startDatabase(
   secrets: FirstSecrets,
   started: Closers,
 ): Promise<{ urls: DatabaseUrls; broken: Promise<string> }> {
+  const rows = { ...secrets, quotas: settings.quotas };
   if (settings.databaseUrl !== undefined) {
-    return { urls: await prepareGiven(settings.databaseUrl, secrets, log), broken: new Promise(() => {}) };
+    return { urls: await prepareGiven(settings.databaseUrl, rows, log), broken: new Promise(() => {}) };
   }
   const connections = localConnectionsMax + othersConnectionsMax;
   const server = await startPostgres({
@@ -168,7 +169,7 @@ async function startDatabase(
       if (!stopping) resolve(`Postgres ended unexpectedly; its log is in ${dataDir}.`);
     });
   });
-  return { urls: await prepareEmbedded(server.socketUrl, secrets, log), broken };
+  return { urls: await prepareEmbedded(server.socketUrl, rows, log), broken };
 }
 
 /**

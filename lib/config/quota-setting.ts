@@ -1,4 +1,31 @@
-import { isQuotaKind, type QuotaLimit, quotaKinds } from "./quota-kinds.ts";
+/** Everything that quotas count, with the limit of each prefix where the setting names none. */
+export const quotaDefaults = {
+  schedules: 1_000_000,
+  firesPerMinute: 60_000,
+  payloadBytes: 10_000_000_000,
+  tokens: 1_000,
+  holds: 1_000,
+  inboxRows: 100_000,
+  /** The limit of the whole deployment: calendars have no prefix. */
+  calendars: 1_000,
+} as const satisfies Record<string, number>;
+
+export type QuotaKind = keyof typeof quotaDefaults;
+
+export const quotaKinds: readonly QuotaKind[] = Object.keys(quotaDefaults).filter(
+  (name): name is QuotaKind => name in quotaDefaults,
+);
+
+export function isQuotaKind(text: string): text is QuotaKind {
+  return Object.hasOwn(quotaDefaults, text);
+}
+
+/** A row of carillon.quota_limits. The empty prefix stands for every prefix without a row of its own. */
+export interface QuotaLimit {
+  prefix: string;
+  kind: QuotaKind;
+  most: number | null;
+}
 
 const form = `it takes limits such as schedules=2000000 for every prefix, and billing:=schedules=5000000 for one; kinds are ${quotaKinds.join(", ")}, and a limit is a whole number or none`;
 
