@@ -86,6 +86,8 @@ create table carillon.quota_limits (
 create table carillon.team_list (
   one boolean primary key default true,
   mark uuid not null default gen_random_uuid(),
+  -- The lengths of all prefixes, ascending: the prefixes of a key are found by them.
+  lengths int[] not null default '{}',
   -- The next block of ids whose schedules a tick counts.
   counted_block int not null default 0,
   counted_at timestamptz(3) not null default 'epoch',

@@ -118,7 +118,7 @@ end $$;
 -- Makes a prefix one whose schedules are counted. The schedules that have it already are assigned by ticks.
 -- Locks: the row of carillon.team_list, if the prefix is new.
 -- Returns: nothing.
--- Called by: teamList in lib/quota/team-list.ts, for the prefix of a caller; defineQuotas in
+-- Called by: keepTeam in lib/quota/team-list.ts, for the prefix of a caller; defineQuotas in
 -- lib/quota/define-quotas.ts, for prefixes with limits of their own; carillon.restrict_caller.
 create or replace function carillon.keep_team(p_prefix text) returns void
   language plpgsql volatile security definer
@@ -127,7 +127,8 @@ create or replace function carillon.keep_team(p_prefix text) returns void
 begin
   insert into carillon.teams (prefix, created_at) values (p_prefix, carillon.clock()) on conflict do nothing;
   if found then
-    update carillon.team_list set mark = gen_random_uuid();
+    update carillon.team_list set mark = gen_random_uuid(),
+      lengths = array(select distinct l from unnest(lengths || length(p_prefix)) l order by l);
   end if;
 end $$;
 

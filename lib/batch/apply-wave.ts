@@ -78,7 +78,8 @@ export async function applyWave(
 ): Promise<WaveDone> {
   const { existing, states, labels, quota } = locked;
   const ids = ofKeys.flatMap(([next]) => (next === undefined ? [] : (existing.get(next.key)?.id ?? [])));
-  const known = await lookUpTogether(tx, { ids, labels, quota }, cutOf(states));
+  const keys = ofKeys.flatMap(([next]) => next?.key ?? []);
+  const known = await lookUpTogether(tx, { ids, keys, labels, quota }, cutOf(states));
   const { decided, left, ...first } = await decideAll(tx, ofKeys, locked, {
     known,
     maker,

@@ -5,7 +5,7 @@ import { patchedBody } from "../edit/schedule-edits.ts";
 import { onceOf } from "../history/planned-job.ts";
 import { readShards, type ShardState, shardOf } from "../plan/shard.ts";
 import type { QuotaStart } from "../quota/quota-check.ts";
-import { readTeamMark } from "../quota/team-list.ts";
+import { readTeamState } from "../quota/team-list.ts";
 import { Refusal } from "../refusal.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { targetName } from "../schedule/shape/target-name.ts";
@@ -72,7 +72,7 @@ export async function lockMany(
   const passed = also === undefined ? [] : await shardsOf(tx, also.schedules);
   const foundIds = found.map(({ id }) => id);
   // Separate statements, sent in this order.
-  const [, stored, states, mark, stillJobless] = await Promise.all([
+  const [, stored, states, teamState, stillJobless] = await Promise.all([
     lockForChange(tx, {
       labels,
       shards: [...found.map(({ shard }) => shard), ...ids.map(shardOf)],
@@ -80,7 +80,7 @@ export async function lockMany(
     }),
     lockSchedules(tx, foundIds),
     readShards(tx),
-    readTeamMark(tx),
+    readTeamState(tx),
     haveNoJobs(
       tx,
       jobless.map(({ id }) => id),
@@ -91,7 +91,7 @@ export async function lockMany(
   if (!(await lockReplaced(tx, operations, stored))) return null;
   await lockLanesToPass(tx, [...bodies.values(), ...keptBodies(operations, bodies, stored)], stored);
   const existing = new Map(stored.map((schedule) => [schedule.key, schedule]));
-  return { existing, states, newIds, labels, bodies, quota: { mark, locked: teams } };
+  return { existing, states, newIds, labels, bodies, quota: { state: teamState, locked: teams } };
 }
 
 async function shardsOf(tx: Tx, scheduleIds: readonly string[]): Promise<number[]> {

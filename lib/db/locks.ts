@@ -5,7 +5,7 @@ import type { Tx } from "./connect.ts";
  * target → parcels that wait at a target → lanes → parcels that wait in a lane → jobs.
  *
  * Teams (of quotas), inbox, labels (groups and tags), plan lock, gate, targets and lanes are
- * transaction-level advisory locks. Their class ids are reserved in the whole database: teams 10,
+ * transaction-level advisory locks. Their class ids are reserved in the whole database: teams 11,
  * inbox 7, labels 5, plan lock
  * 1, gate 2, targets 6, lanes 4. Class 3 is used by carillon.attach_days, and 9 by the seats at a
  * target. Class 8 is the session lock that lets one migration run at a time, and a transaction lock
@@ -81,7 +81,7 @@ export const labelLock = 5;
 export const targetLock = 6;
 export const inboxLock = 7;
 export const migrationLock = 8;
-export const quotaLock = 10;
+export const quotaLock = 11;
 
 /**
  * For the parts of a failed batch, of which about twenty are tried. If one row is locked for long,

@@ -10,7 +10,7 @@ import { type Maker, makeLater } from "../plan/make-later.ts";
 import { makeAtOnce } from "../plan/maker.ts";
 import { rulesOf } from "../plan/plan-schedule.ts";
 import { readShard, type ShardState } from "../plan/shard.ts";
-import { readTeamMark } from "../quota/team-list.ts";
+import { readTeamState } from "../quota/team-list.ts";
 import { type Hold, type HoldChange, heldUntilOf, removeHolds, writeHolds } from "../schedule/holds.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
@@ -82,18 +82,18 @@ export async function lockForEdit(
 ): Promise<EditContext | null> {
   // Separate statements, each with its own snapshot, sent in this order.
   const waitingForRows = noteLocked === undefined ? undefined : 1;
-  const [, current, state, mark] = await Promise.all([
+  const [, current, state, teamState] = await Promise.all([
     lockForChange(tx, { labels, shards: [found.shard], noteLocked, waitingForRows }),
     lockSchedule(tx, found.id),
     readShard(tx, found.shard),
-    readTeamMark(tx),
+    readTeamState(tx),
   ]);
   if (current === null) return null;
   return {
     current: await afterEndedHold(tx, current, state, maker),
     state,
     labels,
-    known: lookUpOneByOne(tx, state.now, { mark, locked: teams }),
+    known: lookUpOneByOne(tx, state.now, { state: teamState, locked: teams }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { type QuotaCheck, type QuotaStart, quotaCheck } from "../quota/quota-check.ts";
+import { knowTeams } from "../quota/team-list.ts";
 import { findCalendar } from "../schedule/calendars.ts";
 import { type Hold, holdsOf, holdsOfOne } from "../schedule/holds.ts";
 import { binds, holdsBinding, type Label } from "../schedule/shared-holds.ts";
@@ -39,9 +40,15 @@ const nameOf = ({ scope, name }: Pick<Hold, "scope" | "name">) => `${scope}:${na
  */
 export async function lookUpTogether(
   tx: Tx,
-  { ids, labels, quota }: { ids: readonly string[]; labels: readonly Label[]; quota: QuotaStart },
+  {
+    ids,
+    keys: wanted,
+    labels,
+    quota,
+  }: { ids: readonly string[]; keys: readonly string[]; labels: readonly Label[]; quota: QuotaStart },
   now: Date,
 ): Promise<Lookups> {
+  await knowTeams(tx, quota.state, wanted);
   const holds = ids.length === 0 ? new Map<string, Hold[]>() : await holdsOf(tx, ids);
   const binding = Map.groupBy(await holdsBinding(tx, labels, now), nameOf);
   let keys: Promise<readonly SealingKey[]> | undefined;

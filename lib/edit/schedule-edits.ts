@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Tx } from "../db/connect.ts";
 import { readShard, shardOf } from "../plan/shard.ts";
-import { readTeamMark } from "../quota/team-list.ts";
+import { readTeamState } from "../quota/team-list.ts";
 import { difference, noUsage, payloadBytesOf, usageOf } from "../quota/usage.ts";
 import { Refusal } from "../refusal.ts";
 import { madeBy, refuseWider, widens } from "../schedule/hold-reach.ts";
@@ -185,12 +185,12 @@ export async function create(
 ): Promise<Created> {
   const shard = shardOf(params.id);
   // A new schedule has no jobs, so its gate stays open.
-  const [, state, mark] = await Promise.all([
+  const [, state, teamState] = await Promise.all([
     lockForChange(tx, { labels: labelsOf(params.body), shards: [shard], gates: [] }),
     readShard(tx, shard),
-    readTeamMark(tx),
+    readTeamState(tx),
   ]);
-  const known = lookUpOneByOne(tx, state.now, { mark, locked: teams });
+  const known = lookUpOneByOne(tx, state.now, { state: teamState, locked: teams });
   const prepared = await prepareSchedule(known, state, params);
   return { id: params.id, shard, parcels: await makeSchedules(tx, [prepared]), now: state.now };
 }

@@ -2,13 +2,13 @@ import type { Tx } from "../db/connect.ts";
 import { perMinute, perYearAllowed, type QuotaLimits } from "./quota-kinds.ts";
 import { quotaRefusal } from "./quota-refusal.ts";
 import { readUsage } from "./read-usage.ts";
-import { type TeamPlace, teamList } from "./team-list.ts";
+import { keepTeam, type Team, type TeamState, teamsOf } from "./team-list.ts";
 import { added, noUsage, type Usage } from "./usage.ts";
 
 /** Checks the changes of one edit, or of edits that are decided together, before they are written. */
 export interface QuotaCheck {
   /** The team that counts a schedule with this key; null if none does. */
-  teamOf(key: string, callersPrefix: string): Promise<TeamPlace | null>;
+  teamOf(key: string, callersPrefix: string): Promise<Team | null>;
   /**
    * Takes the change from the room of the key's team and of the teams above it. Throws a Refusal if
    * a quota has no room, and TeamNotLocked if it has little.
@@ -16,9 +16,9 @@ export interface QuotaCheck {
   take(key: string, change: Usage, callersPrefix: string): Promise<void>;
 }
 
-/** How a transaction begins: with the mark of the list of teams, and the teams that it has locked. */
+/** The beginning of a transaction: the state of the list of teams, and the prefixes that it has locked. */
 export interface QuotaStart {
-  mark: string;
+  state: TeamState;
   locked: ReadonlySet<string>;
 }
 
@@ -74,43 +74,48 @@ const measures: readonly Measure[] = [
   },
 ];
 
-export function quotaCheck(tx: Tx, { mark, locked }: QuotaStart): QuotaCheck {
-  const used = new Map<number, Promise<Usage>>();
-  const taken = new Map<number, Usage>();
-  const usedBy = (team: TeamPlace) => {
-    const known = used.get(team.id) ?? readUsage(tx, team.within);
-    used.set(team.id, known);
+export function quotaCheck(tx: Tx, { state, locked }: QuotaStart): QuotaCheck {
+  const used = new Map<string, Promise<Usage>>();
+  const taken = new Map<string, Usage>();
+  const usedBy = ({ prefix }: Team) => {
+    const known = used.get(prefix) ?? readUsage(tx, prefix);
+    used.set(prefix, known);
     return known;
   };
-  const teamOf = async (key: string, callersPrefix: string) =>
-    (await teamList(tx, mark, key.startsWith(callersPrefix) ? callersPrefix : "")).teamOf(key);
+  let current = state;
+  const chainOf = async (key: string, callersPrefix: string) => {
+    const chain = await teamsOf(tx, current, key);
+    const isKept = callersPrefix === "" || chain.some(({ prefix }) => prefix === callersPrefix);
+    if (isKept || !key.startsWith(callersPrefix)) return chain;
+    current = await keepTeam(tx, callersPrefix);
+    return teamsOf(tx, current, key);
+  };
   return {
-    teamOf,
+    teamOf: async (key, callersPrefix) => (await chainOf(key, callersPrefix))[0] ?? null,
     take: async (key, change, callersPrefix) => {
-      const team = await teamOf(key, callersPrefix);
-      if (team === null) return;
+      const chain = await chainOf(key, callersPrefix);
       const near: string[] = [];
-      for (const each of team.chain) {
-        const grown = limited(each, change);
+      for (const team of chain) {
+        const grown = limited(team, change);
         if (grown.length === 0) continue;
-        const state = { used: await usedBy(each), taken: taken.get(each.id) ?? noUsage, change };
-        const isTight = grown.map((measure) => takesMuch(each, measure, state)).includes(true);
-        if (isTight && !locked.has(each.prefix)) near.push(each.prefix);
+        const before = { used: await usedBy(team), taken: taken.get(team.prefix) ?? noUsage, change };
+        const isTight = grown.map((measure) => takesMuch(team, measure, before)).includes(true);
+        if (isTight && !locked.has(team.prefix)) near.push(team.prefix);
       }
       if (near.length > 0) throw new TeamNotLocked(near);
-      for (const { id } of team.chain) taken.set(id, added(taken.get(id) ?? noUsage, change));
+      for (const { prefix } of chain) taken.set(prefix, added(taken.get(prefix) ?? noUsage, change));
     },
   };
 }
 
 /** The quotas of a team that the change adds to. A change that adds nothing is never refused. */
-function limited({ limits }: TeamPlace, change: Usage): Measure[] {
+function limited({ limits }: Team, change: Usage): Measure[] {
   return measures.filter(({ most, of }) => of(change) > 0 && most(limits) !== null);
 }
 
 /** Throws a Refusal if the team has no room for the change, beside what was taken before it. */
 function takesMuch(
-  { prefix, limits }: TeamPlace,
+  { prefix, limits }: Team,
   { kind, most, of, shown }: Measure,
   { used, taken, change }: { used: Usage; taken: Usage; change: Usage },
 ): boolean {

@@ -10,89 +10,87 @@ export interface Team {
   limits: QuotaLimits;
 }
 
-/** A team with the teams whose prefixes begin with its own, or its own with theirs. */
-export interface TeamPlace extends Team {
-  /** The teams that also count its schedules, itself included, the longest prefix first. */
-  chain: readonly TeamPlace[];
-  /** The ids of the teams whose schedules it counts, its own included. */
-  within: readonly number[];
+/** The state of the list of teams as a transaction sees it. */
+export interface TeamState {
+  /** Changes with each new team, and with the limits. */
+  mark: string;
+  /** The lengths of all prefixes, in characters. There are few of them, however many teams there are. */
+  lengths: readonly number[];
 }
 
-export interface TeamList {
-  /** The team with the longest prefix that the key has; null if it has none. */
-  teamOf(key: string): TeamPlace | null;
-  prefixes: ReadonlySet<string>;
+/** The teams and limits that this process has read, for one state of the list. */
+interface Known {
+  limits: Promise<readonly QuotaLimit[]>;
+  /** By prefix; null for a prefix that is none of a team. */
+  teams: Map<string, Team | null>;
 }
 
-/** The lists that this process has read. Of one database, a new one comes with each new prefix. */
-const readBefore = new BoundedMap<string, TeamList>(20);
+/** One state of one database is nearly always enough. A new one comes with each new prefix. */
+const knownIn = new BoundedMap<string, Known>(20);
+const teamsMax = 50_000;
 
-/**
- * The mark of the list as this transaction sees it. Sent with the first statements of an edit, so
- * that it costs no round trip.
- */
-export async function readTeamMark(tx: Tx): Promise<string> {
-  const [row] = await tx<{ mark: string }[]>`select mark from carillon.team_list`;
+/** Sent with the first statements of an edit, so that it costs no round trip. */
+export async function readTeamState(tx: Tx): Promise<TeamState> {
+  const [row] = await tx<TeamState[]>`select mark, lengths from carillon.team_list`;
   if (row === undefined) throw new Error("carillon.team_list has no row.");
-  return row.mark;
+  return row;
 }
 
-/** The list of this mark. A prefix of a caller that has no row yet gets one. */
-export async function teamList(tx: Tx, mark: string, callersPrefix = ""): Promise<TeamList> {
-  const list = readBefore.get(mark) ?? (await readList(tx, mark));
-  if (callersPrefix === "" || list.prefixes.has(callersPrefix)) return list;
-  await tx`select carillon.keep_team(${callersPrefix})`;
-  return readList(tx, await readTeamMark(tx));
+/** Reads the teams of these keys together, so that `teamsOf` each key asks the database no more. */
+export async function knowTeams(tx: Tx, state: TeamState, keys: readonly string[]): Promise<void> {
+  if (state.lengths.length === 0) return;
+  const { teams, limits } = known(tx, state);
+  const unknown = new Set(
+    keys.flatMap((key) => prefixesOf(key, state)).filter((prefix) => !teams.has(prefix)),
+  );
+  if (unknown.size === 0) return;
+  const found = await tx<{ id: number; prefix: string }[]>`
+    select id, prefix from carillon.teams where prefix = any(${[...unknown]}::text[])`;
+  const rows = await limits;
+  const ids = new Map(found.map(({ id, prefix }) => [prefix, id]));
+  for (const prefix of unknown) {
+    const id = ids.get(prefix);
+    teams.set(prefix, id === undefined ? null : { id, prefix, limits: limitsFor(prefix, rows) });
+  }
 }
 
-async function readList(tx: Tx, mark: string): Promise<TeamList> {
-  const [teams, limits] = await Promise.all([
-    tx<{ id: number; prefix: string }[]>`select id, prefix from carillon.teams`.execute(),
-    readLimits(tx),
-  ]);
-  const list = listOf(teams, limits);
-  readBefore.set(mark, list);
-  return list;
+/** The teams that count the schedule with this key, the longest prefix first. */
+export async function teamsOf(tx: Tx, state: TeamState, key: string): Promise<Team[]> {
+  await knowTeams(tx, state, [key]);
+  const { teams } = known(tx, state);
+  return prefixesOf(key, state)
+    .toReversed()
+    .flatMap((prefix) => teams.get(prefix) ?? []);
 }
 
-export function readLimits(tx: Tx): PromiseLike<QuotaLimit[]> {
+/** Makes the prefix one of a team, and returns the state of the list with it. */
+export async function keepTeam(tx: Tx, prefix: string): Promise<TeamState> {
+  await tx`select carillon.keep_team(${prefix})`;
+  return readTeamState(tx);
+}
+
+function known(tx: Tx, { mark }: TeamState): Known {
+  const read = knownIn.get(mark);
+  if (read !== undefined) return read;
+  const limits = readLimits(tx);
+  const made = { limits, teams: new BoundedMap<string, Team | null>(teamsMax) };
+  knownIn.set(mark, made);
+  // The transaction that waits for it gets the error, and the next one reads again.
+  limits.catch(() => knownIn.delete(mark));
+  return made;
+}
+
+export async function readLimits(tx: Tx): Promise<QuotaLimit[]> {
   return tx<QuotaLimit[]>`
-    select prefix, kind, most::float8 as most from carillon.quota_limits`.execute();
+    select prefix, kind, most::float8 as most from carillon.quota_limits`;
 }
 
-export function listOf(
-  teams: readonly { id: number; prefix: string }[],
-  limits: readonly QuotaLimit[],
-): TeamList {
-  const places = new Map<string, TeamPlace & { within: number[] }>();
-  const lengths = new Set<number>();
-  // Ancestors come first: their prefixes are shorter.
-  for (const { id, prefix } of teams.toSorted((a, b) => a.prefix.length - b.prefix.length)) {
-    const above = longestOf(places, lengths, prefix);
-    const chain: TeamPlace[] = [];
-    const place = { id, prefix, limits: limitsFor(prefix, limits), chain, within: [id] };
-    chain.push(place, ...(above?.chain ?? []));
-    for (const each of above?.chain ?? []) places.get(each.prefix)?.within.push(id);
-    places.set(prefix, place);
-    lengths.add(prefix.length);
-  }
-  return {
-    teamOf: (key) => longestOf(places, lengths, key) ?? null,
-    prefixes: new Set(places.keys()),
-  };
-}
-
-/** The prefixes have few lengths, so a key costs few lookups however many teams there are. */
-function longestOf<Place>(
-  places: ReadonlyMap<string, Place>,
-  lengths: ReadonlySet<number>,
-  key: string,
-): Place | undefined {
-  let longest: Place | undefined;
-  // In the order of insertion, which is ascending.
-  for (const length of lengths) {
-    if (length > key.length) break;
-    longest = places.get(key.slice(0, length)) ?? longest;
-  }
-  return longest;
+/** The beginnings of a key that may be prefixes, the shortest first. */
+function prefixesOf(key: string, { lengths }: TeamState): string[] {
+  // The database counts characters, and a character beyond U+FFFF has two units here.
+  const characters = /[\uD800-\uDFFF]/.test(key) ? [...key] : null;
+  const most = characters?.length ?? key.length;
+  return lengths
+    .filter((length) => length <= most)
+    .map((length) => characters?.slice(0, length).join("") ?? key.slice(0, length));
 }
