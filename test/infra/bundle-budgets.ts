@@ -3,14 +3,14 @@
  * present size. A bundle that exceeds its budget has gained a dependency.
  */
 export const bundleBudgets: Readonly<Record<string, number>> = {
-  Api: 1_345_000,
+  Api: 1_358_000,
   Archive: 540_000,
-  FastWorker: 860_000,
-  Ingest: 703_000,
+  FastWorker: 868_000,
+  Ingest: 710_000,
   Migration: 468_000,
   Page: 22_000,
-  SlowWorker: 860_000,
+  SlowWorker: 868_000,
   StackSchedules: 385_000,
-  Tick: 848_000,
-  WebhookSender: 356_000,
+  Tick: 860_000,
+  WebhookSender: 360_000,
 };
