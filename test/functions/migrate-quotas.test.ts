@@ -22,10 +22,7 @@ test("A deployment replaces the limits, and changes nothing where they are the s
   ]);
   expect(await own.sql`select prefix from carillon.teams`).toEqual([{ prefix: "billing:" }]);
   const before = await mark();
-  await own.invoke(
-    withQuotas(update("first", "first"), "billing:=holds=none", "schedules=5"),
-    secrets,
-  );
+  await own.invoke(withQuotas(update("first", "first"), "billing:=holds=none", "schedules=5"), secrets);
   expect(await mark()).toEqual(before);
   await own.invoke(update("first", "first"), secrets);
   expect(await limits()).toEqual([]);

@@ -33,8 +33,9 @@ export const plan: readonly Mutant[] = [
   {
     name: "an edit: its cut comes after its locks",
     file: edit,
-    text: "const [, current, state] = await Promise.all([",
-    replacement: "const state = await readShard(tx, found.shard);\n  const [, current] = await Promise.all([",
+    text: "const [, current, state, teamState] = await Promise.all([",
+    replacement:
+      "const state = await readShard(tx, found.shard);\n  const [, current, , teamState] = await Promise.all([",
     tests: ["test/edit/edit-locks.test.ts"],
   },
   {
