@@ -136,7 +136,8 @@ end $$;
 -- one team never wait for each other here.
 -- Locks: one row of carillon.usage for each team and block, by a try.
 -- Returns: nothing.
--- Called by: noteUsage in lib/quota/note-usage.ts, in the transaction that writes the schedules.
+-- Called by: noteUsage in lib/quota/note-usage.ts, in the transaction that writes the schedules;
+-- carillon.assign_team.
 create or replace function carillon.note_usage(p_teams int[], p_blocks int[], p_schedules int[], p_per_year bigint[], p_payload_bytes bigint[]) returns void
   language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp
@@ -271,7 +272,7 @@ end $$;
 -- are those of callers whose first prefix it is.
 -- Locks: none.
 -- Returns: a row for each prefix.
--- Called by: readQuotas in lib/quota/read-quotas.ts, nearQuotas in lib/quota/near-quotas.ts.
+-- Called by: quotasOf in lib/quota/read-quotas.ts.
 create or replace function carillon.quota_usage(p_prefixes text[])
   returns table (prefix text, schedules bigint, per_year bigint, payload_bytes bigint, tokens bigint, holds bigint, inbox_rows bigint)
   language sql stable security definer

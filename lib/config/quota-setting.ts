@@ -4,7 +4,7 @@ export const quotaDefaults = {
   firesPerMinute: 60_000,
   payloadBytes: 10_000_000_000,
   tokens: 1_000,
-  holds: 1_000,
+  holds: 10_000,
   inboxRows: 100_000,
   /** The limit of the whole deployment: calendars have no prefix. */
   calendars: 1_000,

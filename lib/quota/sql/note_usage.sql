@@ -2,7 +2,8 @@
 -- one team never wait for each other here.
 -- Locks: one row of carillon.usage for each team and block, by a try.
 -- Returns: nothing.
--- Called by: noteUsage in lib/quota/note-usage.ts, in the transaction that writes the schedules.
+-- Called by: noteUsage in lib/quota/note-usage.ts, in the transaction that writes the schedules;
+-- carillon.assign_team.
 create or replace function carillon.note_usage(p_teams int[], p_blocks int[], p_schedules int[], p_per_year bigint[], p_payload_bytes bigint[]) returns void
   language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp

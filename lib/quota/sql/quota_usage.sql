@@ -2,7 +2,7 @@
 -- are those of callers whose first prefix it is.
 -- Locks: none.
 -- Returns: a row for each prefix.
--- Called by: readQuotas in lib/quota/read-quotas.ts, nearQuotas in lib/quota/near-quotas.ts.
+-- Called by: quotasOf in lib/quota/read-quotas.ts.
 create or replace function carillon.quota_usage(p_prefixes text[])
   returns table (prefix text, schedules bigint, per_year bigint, payload_bytes bigint, tokens bigint, holds bigint, inbox_rows bigint)
   language sql stable security definer

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "1168179114ff9034883b20c5786fc669c9f398ce48cd73b38b9ff32faff53f52",
+  migrationsDigest: "93dbca66f6a6128d0ee78f19604f7879417f58bb1ed3869ec369ece6b766b18c",
 } as const;

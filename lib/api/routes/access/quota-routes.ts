@@ -37,7 +37,7 @@ const example = {
       firesPerMinute: { used: 730, allowed: 60_000 },
       payloadBytes: { used: 8_240_000, allowed: 10_000_000_000 },
       tokens: { used: 12, allowed: 1_000 },
-      holds: { used: 0, allowed: 1_000 },
+      holds: { used: 0, allowed: 10_000 },
       inboxRows: { used: 0, allowed: 100_000 },
     },
   ],
