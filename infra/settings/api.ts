@@ -4,7 +4,7 @@ import { parseAllowedPrincipal } from "../../lib/config/allowed-principals.ts";
 import { isOrigin, originForm } from "../../lib/config/cors-origins.ts";
 import { logsLinkFault } from "../../lib/config/logs-link.ts";
 import { pageNameForm, pageNamePattern } from "../../lib/config/page-name.ts";
-import { parsePrefixRate, ratedTwice } from "../../lib/config/prefix-rates.ts";
+import { namedTwice, parsePrefixRate } from "../../lib/config/prefix-rates.ts";
 import { textList, textOrToken, wholeNumber, yesOrNo } from "./shapes.ts";
 
 /**
@@ -55,7 +55,7 @@ export const apiSettings = {
       }
     }),
     "the others have the rate without a prefix",
-  ).refine((list) => ratedTwice(list) === null, "it takes one rate for each prefix, and one for all others"),
+  ).refine((list) => namedTwice(list) === null, "it takes one rate for each prefix, and one for all others"),
   /**
    * Whether changes of versioned objects need an If-Match, so that a caller cannot overwrite a
    * version that it has not seen.

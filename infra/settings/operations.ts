@@ -5,7 +5,8 @@ import {
   lifecycleDefaults,
   parseLifecycleEvents,
 } from "../../lib/config/lifecycle-events.ts";
-import { limitedTwice, parseQuota } from "../../lib/config/quota-setting.ts";
+import { namedTwice } from "../../lib/config/prefix-rates.ts";
+import { parseQuota } from "../../lib/config/quota-setting.ts";
 import { textList, textOrToken, wholeNumber, yesOrNo } from "./shapes.ts";
 
 const logRetentions: readonly number[] = [
@@ -36,7 +37,7 @@ export const operationsSettings = {
       }
     }),
     "the others have the limits without a prefix",
-  ).refine((list) => limitedTwice(list) === null, "it takes one limit of each kind for a prefix"),
+  ).refine((list) => namedTwice(list) === null, "it takes one limit of each kind for a prefix"),
   /**
    * The service that starts the tick each minute: a `rule` of EventBridge, or EventBridge's
    * `scheduler`.

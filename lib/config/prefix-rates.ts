@@ -12,7 +12,7 @@ const form =
 const rateForm = /^[1-9]\d{0,8}\/[smh]$/;
 
 /** The beginning of a key. */
-const prefixForm = /^[^\s/?#%\\\p{Cc}][^/?#%\\\p{Cc}]{0,254}$/u;
+export const prefixForm = /^[^\s/?#%\\\p{Cc}][^/?#%\\\p{Cc}]{0,254}$/u;
 
 /** Throws a sentence with the allowed form. */
 export function parsePrefixRate(text: string): PrefixRate {
@@ -25,10 +25,13 @@ export function parsePrefixRate(text: string): PrefixRate {
   return { prefix, rate };
 }
 
-/** The first prefix with two rates; empty for two rates of every prefix, null if no prefix has two. */
-export function ratedTwice(texts: readonly string[]): string | null {
-  const prefixes = texts.map((text) => text.slice(0, Math.max(0, text.lastIndexOf("="))));
-  return prefixes.find((prefix, index) => prefixes.indexOf(prefix) < index) ?? null;
+/**
+ * The first name before the last `=` that two entries have, null if none has two: the prefix of a
+ * rate, empty for every prefix, and the prefix and kind of a quota.
+ */
+export function namedTwice(texts: readonly string[]): string | null {
+  const names = texts.map((text) => text.slice(0, Math.max(0, text.lastIndexOf("="))));
+  return names.find((name, index) => names.indexOf(name) < index) ?? null;
 }
 
 /** The rates in `API_RATE_PER_PREFIX`, one per line, because prefixes may contain commas. */
@@ -36,7 +39,7 @@ export function prefixRatesFrom(env: Environment): ReadonlyMap<string | null, st
   const text = env["API_RATE_PER_PREFIX"];
   if (text === undefined || text === "") return new Map();
   const entries = text.split("\n");
-  const twice = ratedTwice(entries);
+  const twice = namedTwice(entries);
   if (twice !== null)
     throw new Error(
       `The environment variable API_RATE_PER_PREFIX has two rates for ${twice === "" ? "every prefix" : JSON.stringify(twice)}; it takes one for each.`,

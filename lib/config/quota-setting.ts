@@ -1,3 +1,5 @@
+import { namedTwice, prefixForm } from "./prefix-rates.ts";
+
 /** Everything that quotas count, with the limit of each prefix where the setting names none. */
 export const quotaDefaults = {
   schedules: 1_000_000,
@@ -29,9 +31,6 @@ export interface QuotaLimit {
 
 const form = `it takes limits such as schedules=2000000 for every prefix, and billing:=schedules=5000000 for one; kinds are ${quotaKinds.join(", ")}, and a limit is a whole number or none`;
 
-/** The beginning of a key. */
-const prefixForm = /^[^\s/?#%\\\p{Cc}][^/?#%\\\p{Cc}]{0,254}$/u;
-
 const entryForm = /^(?:(?<prefix>.+)=)?(?<kind>[A-Za-z]+)=(?<most>none|0|[1-9]\d{0,14})$/u;
 
 /** Reads an entry of the setting `quotas`. Throws a sentence with the allowed form. */
@@ -44,15 +43,9 @@ export function parseQuota(text: string): QuotaLimit {
   return { prefix, kind, most: most === "none" ? null : Number(most) };
 }
 
-/** The first entry whose prefix and kind an earlier entry has; null if there is none. */
-export function limitedTwice(texts: readonly string[]): string | null {
-  const names = texts.map((text) => text.slice(0, text.lastIndexOf("=")));
-  return names.find((name, index) => names.indexOf(name) < index) ?? null;
-}
-
 /** Reads all entries, of which no two have the same prefix and kind. */
 export function parseQuotas(texts: readonly string[]): QuotaLimit[] {
-  const twice = limitedTwice(texts);
+  const twice = namedTwice(texts);
   if (twice !== null) throw new Error(`it takes one limit for ${twice}, not two`);
   return texts.map(parseQuota);
 }

@@ -119,7 +119,8 @@ async function editBy(maker: Maker, deps: EditDeps, params: EditParams, steps: E
       }
     } catch (error) {
       addTeams(teams, error);
-      const isLast = attempt === editConflicts.attempts && !(error instanceof RestartTransaction);
+      const isAsked = error instanceof RestartTransaction || error instanceof TeamNotLocked;
+      const isLast = attempt === editConflicts.attempts && !isAsked;
       if (!isEditConflict(error) || isLast) throw error;
     }
     if (attempt === editConflicts.attempts)

@@ -1,5 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import { type PrefixQuotas, quotasOf } from "./read-quotas.ts";
+import { readLimits } from "./team-list.ts";
 
 /** A quota of which much is used. */
 export interface NearQuota {
@@ -28,6 +29,7 @@ export async function nearQuotas(tx: Tx, turn: number): Promise<{ fullest: numbe
   const read = await quotasOf(
     tx,
     rows.map(({ prefix }) => prefix),
+    await readLimits(tx),
   );
   const uses = read.flatMap(usesOf).sort((one, other) => other.percent - one.percent);
   return { fullest: uses[0]?.percent ?? 0, near: uses.filter(({ percent }) => percent >= nearPercent) };

@@ -1,4 +1,4 @@
-import type { QuotaKind } from "../config/quota-setting.ts";
+import type { QuotaKind, QuotaLimit } from "../config/quota-setting.ts";
 import type { Tx } from "../db/connect.ts";
 import { limitsFor, perMinute } from "./quota-kinds.ts";
 import { readLimits } from "./team-list.ts";
@@ -41,19 +41,22 @@ export async function readQuotas(
   const prefixes = rows.slice(0, limit).map((row) => row.prefix);
   const [calendars] = await tx<{ used: number }[]>`
     select count(*)::int as used from carillon.calendars where deleted_at is null`;
-  const allowed = limitsFor("", await readLimits(tx)).calendars;
+  const limits = await readLimits(tx);
   const last = prefixes.at(-1);
   return {
-    items: await quotasOf(tx, prefixes),
-    calendars: { used: calendars?.used ?? 0, allowed },
+    items: await quotasOf(tx, prefixes, limits),
+    calendars: { used: calendars?.used ?? 0, allowed: limitsFor("", limits).calendars },
     ...(rows.length > limit && last !== undefined ? { next: last } : {}),
   };
 }
 
 /** The quotas of these prefixes, in their order. */
-export async function quotasOf(tx: Tx, prefixes: readonly string[]): Promise<PrefixQuotas[]> {
+export async function quotasOf(
+  tx: Tx,
+  prefixes: readonly string[],
+  limits: readonly QuotaLimit[],
+): Promise<PrefixQuotas[]> {
   if (prefixes.length === 0) return [];
-  const limits = await readLimits(tx);
   const rows = await tx<UsageRow[]>`
     select prefix, schedules::float8 as schedules, per_year::float8 as "perYear", payload_bytes::float8 as "payloadBytes",
       tokens::float8 as tokens, holds::float8 as holds, inbox_rows::float8 as "inboxRows"

@@ -27,3 +27,17 @@ test("Schedules that are older than their team are counted by ticks, and a tick 
   await api.tick();
   expect(await world.noted()).toEqual(await world.counted());
 });
+
+test("A schedule that is locked meanwhile is assigned by a later tick, and those before it at once", async () => {
+  const { api } = world;
+  for (const n of [1, 2, 3]) await world.put(`kept:${n}`, { when: "every 7d" });
+  await world.define("kept:=schedules=3");
+  await api.clock.advance(61_000);
+  await api.sql.begin(async (tx) => {
+    await tx`select from carillon.schedules where key = 'kept:2' for update`;
+    await api.tick();
+    expect((await world.noted())["kept:"]).toMatchObject({ schedules: 1 });
+  });
+  await api.tick();
+  expect((await world.noted())["kept:"]).toMatchObject({ schedules: 3 });
+});

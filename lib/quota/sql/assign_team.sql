@@ -1,47 +1,50 @@
--- Gives schedules that are older than a team to it, in the order of their keys, and counts them. A schedule that
--- another transaction has locked is passed over; the walk then begins again at its end.
+-- Gives schedules that are older than a team to it, and counts them. One call looks at the next keys of the
+-- prefix, whether or not they need it. It stops before a schedule that another transaction has locked; the next
+-- call begins there.
 -- Locks: schedules, by a try; then rows of carillon.usage as carillon.note_usage does; the row of the team.
--- Returns: the number of schedules, and whether the walk is over.
+-- Returns: whether the next call has more to do at once.
 -- Called by: assignTeams in lib/tick/housekeeping/count-teams.ts.
-create or replace function carillon.assign_team(p_team int, p_most int, out assigned int, out done boolean)
+create or replace function carillon.assign_team(p_team int, p_most int) returns boolean
   language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp
   as $$
 declare
   v_prefix text collate "C";
-  v_end text collate "C";
   v_reached text collate "C";
   v_shorter int[];
+  v_looked int;
+  v_locked text collate "C";
   v_last text collate "C";
   v_noted text;
 begin
-  select t.prefix, t.prefix || chr(1114111), t.reached into strict v_prefix, v_end, v_reached from carillon.teams t where t.id = p_team;
+  select t.prefix, t.reached into strict v_prefix, v_reached from carillon.teams t where t.id = p_team;
   v_shorter := array(select t.id from carillon.teams t where starts_with(v_prefix, t.prefix) and t.id <> p_team);
-  with portion as materialized (
-    select s.id, s.key, s.team_id from carillon.schedules s
-    where s.key > v_reached and s.key >= v_prefix and s.key < v_end and s.deleted_at is null
-      and (s.team_id is null or s.team_id = any(v_shorter))
-    order by s.key limit p_most for no key update skip locked
+  with looked as materialized (
+    select s.id, s.key, s.team_id as former, s.team_id is null or s.team_id = any(v_shorter) as needs
+    from carillon.schedules s
+    where s.key > v_reached and s.key >= v_prefix and s.key < v_prefix || chr(1114111) and s.deleted_at is null
+    order by s.key limit p_most
+  ), free as materialized (
+    select s.id, l.key, l.former from looked l join carillon.schedules s on s.id = l.id
+    where l.needs order by l.key for no key update of s skip locked
+  ), stop as (
+    select min(l.key) as key from looked l where l.needs and l.id not in (select f.id from free f)
   ), moved as (
-    update carillon.schedules s set team_id = p_team from portion p where s.id = p.id
-    returning p.id, p.key, p.team_id as former, carillon.per_year_of(s.rule) as per_year, coalesce(s.payload_bytes, 0) as payload_bytes
+    update carillon.schedules s set team_id = p_team from free f, stop
+    where s.id = f.id and (stop.key is null or f.key < stop.key)
+    returning s.id, f.former, carillon.per_year_of(s.rule) as per_year, coalesce(s.payload_bytes, 0) as payload_bytes
   ), sums as (
     select c.team_id, (m.id / 262144)::int as block, sum(c.sign)::int as schedules, sum(c.sign * m.per_year)::bigint as per_year,
       sum(c.sign * m.payload_bytes)::bigint as payload_bytes
     from moved m cross join lateral (values (p_team, 1), (m.former, -1)) c (team_id, sign)
     where c.team_id is not null group by 1, 2
   )
-  select (select count(*)::int from moved), (select max(m.key) from moved m), (
+  select (select count(*) from looked), stop.key, (select max(l.key) from looked l where stop.key is null or l.key < stop.key), (
     select carillon.note_usage(array_agg(s.team_id), array_agg(s.block), array_agg(s.schedules), array_agg(s.per_year), array_agg(s.payload_bytes))::text
     from sums s having count(*) > 0)
-  into assigned, v_last, v_noted;
-  done := false;
-  if assigned = p_most then
-    update carillon.teams t set reached = v_last where t.id = p_team;
-    return;
-  end if;
-  done := not exists (
-    select from carillon.schedules s
-    where s.key >= v_prefix and s.key < v_end and s.deleted_at is null and (s.team_id is null or s.team_id = any(v_shorter)));
-  update carillon.teams t set reached = '', assigned_at = case when done then carillon.clock() end where t.id = p_team;
+  into v_looked, v_locked, v_last, v_noted from stop;
+  update carillon.teams t set reached = coalesce(v_last, t.reached),
+    assigned_at = case when v_looked < p_most and v_locked is null then carillon.clock() end
+  where t.id = p_team;
+  return v_looked = p_most and v_locked is null;
 end $$;

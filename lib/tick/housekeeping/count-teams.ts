@@ -1,8 +1,8 @@
 import type { Sql } from "../../db/connect.ts";
 import type { Log } from "../../log/log.ts";
 
-/** Schedules that one transaction assigns. */
-const assignedMax = 2_000;
+/** Schedules that one transaction looks at. */
+const lookedMax = 2_000;
 
 /**
  * Gives the schedules that are older than a team to it. It begins a minute after the team was made:
@@ -15,9 +15,9 @@ export async function assignTeams(sql: Sql, timeIsUp: () => boolean): Promise<vo
   for (const { id } of teams) {
     for (let more = true; more; ) {
       if (timeIsUp()) return;
-      const [step] = await sql<{ assigned: number }[]>`
-        select assigned from carillon.assign_team(${id}, ${assignedMax})`;
-      more = step?.assigned === assignedMax;
+      const [step] = await sql<{ more: boolean }[]>`
+        select carillon.assign_team(${id}, ${lookedMax}) as more`;
+      more = step?.more === true;
     }
   }
 }

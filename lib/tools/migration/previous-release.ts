@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "93dbca66f6a6128d0ee78f19604f7879417f58bb1ed3869ec369ece6b766b18c",
+  migrationsDigest: "1a9be3ab9b21f88554262b2b0eb5ac32c6f8c7ff269d40760ddfb0da4e004329",
 } as const;
