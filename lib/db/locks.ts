@@ -1,15 +1,15 @@
 import type { Tx } from "./connect.ts";
 
 /**
- * The lock order, everywhere: teams → inbox → labels → plan lock → gate → schedule row → parcels (by id) →
- * target → parcels that wait at a target → lanes → parcels that wait in a lane → jobs.
+ * The lock order, everywhere: teams → inbox → labels → edit lock → plan lock → gate → schedule row →
+ * parcels (by id) → target → parcels that wait at a target → lanes → parcels that wait in a lane →
+ * jobs.
  *
- * Teams (of quotas), inbox, labels (groups and tags), plan lock, gate, targets and lanes are
- * transaction-level advisory locks. Their class ids are reserved in the whole database: teams 11,
- * inbox 7, labels 5, plan lock
- * 1, gate 2, targets 6, lanes 4. Class 3 is used by carillon.attach_days, and 9 by the seats at a
- * target. Class 8 is the session lock that lets one migration run at a time, and a transaction lock
- * while roles get their logins; no function takes it.
+ * Teams (of quotas), inbox, labels (groups and tags), edit lock, plan lock, gate, targets and lanes
+ * are transaction-level advisory locks. Their class ids are reserved in the whole database: teams 11,
+ * inbox 7, labels 5, edit lock 10, plan lock 1, gate 2, targets 6, lanes 4. Class 3 is used by
+ * carillon.attach_days, and 9 by the seats at a target. Class 8 is the session lock that lets one
+ * migration run at a time, and a transaction lock while roles get their logins; no function takes it.
  *
  * Three cases leave this order. A transaction that has locked a parcel may lock the parcel's own
  * jobs at any time, since other transactions lock the parcel before its jobs, or skip locked jobs:
@@ -33,6 +33,11 @@ import type { Tx } from "./connect.ts";
  * | cancel of jobs               | –         | shared    | those of its jobs, after the targets at which they wait |
  * | retry of jobs                | –         | shared    | –                                |
  * | sweep                        | –         | –         | those of jobs that it makes dead; in another transaction, those of waiting jobs |
+ *
+ * The gate lets one edit of a shard pass at a time, so the edits of a shard queue. They queue at the
+ * edit lock, where they hold no plan lock, and not at the gate. So the tick waits for one edit and
+ * for creates that are under way, and the edits behind wait for the tick. An edit that takes the
+ * gate of a shard takes its edit lock first; one without a gate takes neither.
  *
  * Lanes are locked in ascending order of their keys. The keys of schedules' lanes come from the
  * shard and a hash, a few keys for each shard. The lanes of groups reach over shards; their keys
@@ -80,6 +85,7 @@ export const gate = 2;
 export const labelLock = 5;
 export const targetLock = 6;
 export const inboxLock = 7;
+export const editLock = 10;
 export const migrationLock = 8;
 export const quotaLock = 11;
 
@@ -192,6 +198,20 @@ export function lockPlansShared(tx: Tx, shards: readonly number[]): PromiseLike<
   return tx`
     select pg_advisory_xact_lock_shared(${planLock}::int, shard) from (
       select distinct s as shard from unnest(${[...shards]}::int[]) s order by s) s`.execute();
+}
+
+/**
+ * For edits that close these gates. Edits that come later wait here, and hold nothing for which the
+ * tick waits.
+ */
+export function lockEdits(tx: Tx, shards: readonly number[]): PromiseLike<unknown> {
+  return tx`
+    select pg_advisory_xact_lock(${editLock}::int, shard) from (
+      select distinct s as shard from unnest(${[...shards]}::int[]) s order by s) s`.execute();
+}
+
+export function lockEdit(tx: Tx, shard: number): PromiseLike<unknown> {
+  return tx`select pg_advisory_xact_lock(${editLock}::int, ${shard}::int)`.execute();
 }
 
 export function closeGates(tx: Tx, shards: readonly number[]): PromiseLike<unknown> {

@@ -2,6 +2,8 @@ import type { Tx } from "../db/connect.ts";
 import {
   closeGate,
   closeGates,
+  lockEdit,
+  lockEdits,
   lockPlanShared,
   lockPlansShared,
   waitBriefly,
@@ -16,7 +18,7 @@ export interface ChangeLocks {
   shards: readonly number[];
   /**
    * Shards whose gates are closed, so that no job starts there; those of `shards` if left out, none
-   * if empty.
+   * if empty. Their edit locks are taken first: other edits of these shards queue behind.
    */
   gates?: readonly number[];
   /** For a part of a failed batch: waits half a second for each lock. */
@@ -35,8 +37,8 @@ export interface ChangeLocks {
 
 /**
  * Takes the locks of a change up to the schedules' rows, in the order of lib/db/locks.ts: labels,
- * plan locks, gates. Each is a statement of its own, and all are sent before this function returns:
- * the caller sends its reads right behind, in the same round trip.
+ * edit locks, plan locks, gates. Each is a statement of its own, and all are sent before this
+ * function returns: the caller sends its reads right behind, in the same round trip.
  */
 export function lockForChange(
   tx: Tx,
@@ -45,6 +47,7 @@ export function lockForChange(
   return Promise.all([
     briefly ? waitBriefly(tx) : null,
     lockLabels(tx, labels),
+    queueForEdits(tx, gates),
     lockPlans(tx, shards),
     closeAll(tx, gates).then(noteLocked),
     waitingForRows === undefined ? null : waitForRows(tx, waitingForRows),
@@ -52,6 +55,12 @@ export function lockForChange(
 }
 
 // Nearly every edit has one shard: the statement for one has nothing to sort.
+function queueForEdits(tx: Tx, gates: readonly number[]): PromiseLike<unknown> {
+  const [only, ...others] = gates;
+  if (only === undefined) return Promise.resolve();
+  return others.length === 0 ? lockEdit(tx, only) : lockEdits(tx, gates);
+}
+
 function lockPlans(tx: Tx, shards: readonly number[]): PromiseLike<unknown> {
   const [only, ...others] = shards;
   return only !== undefined && others.length === 0 ? lockPlanShared(tx, only) : lockPlansShared(tx, shards);

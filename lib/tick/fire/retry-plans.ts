@@ -1,7 +1,7 @@
 import { unreadableReason } from "../../cadence/cadence.ts";
 import { boundStatements } from "../../db/bounded.ts";
 import type { Tx } from "../../db/connect.ts";
-import { closeGate, lockPlanShared, waitForRows } from "../../db/locks.ts";
+import { closeGate, lockEdit, lockPlanShared, waitForRows } from "../../db/locks.ts";
 import { notePassedUnderHolds } from "../../edit/ended-hold.ts";
 import { withOwed } from "../../edit/held-from.ts";
 import { handOver } from "../../parcel/hand-over.ts";
@@ -103,8 +103,9 @@ async function retryShard(run: Run, shard: number, ids: readonly string[]): Prom
 }
 
 async function retryTogether(tx: Tx, shard: number, ids: readonly string[], noteLocked: () => void) {
-  const [, , , , schedules, state] = await Promise.all([
+  const [, , , , , schedules, state] = await Promise.all([
     boundStatements(tx),
+    lockEdit(tx, shard),
     lockPlanShared(tx, shard),
     closeGate(tx, shard).then(noteLocked),
     waitForRows(tx, ids.length),

@@ -1,5 +1,5 @@
 import type { Sql, Tx } from "../../db/connect.ts";
-import { closeGate, lockPlanShared, waitBriefly, waitForRows } from "../../db/locks.ts";
+import { closeGate, lockEdit, lockPlanShared, waitBriefly, waitForRows } from "../../db/locks.ts";
 import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "../../edit/ended-hold.ts";
 import type { Log } from "../../log/log.ts";
 import type { ParcelQueue } from "../../parcel/parcel-queue.ts";
@@ -88,8 +88,9 @@ async function clearInShard(
   { shard, ids, briefly }: { shard: number; ids: readonly string[]; briefly: boolean },
   noteLocked: () => void,
 ): Promise<string[]> {
-  const [, , , , schedules, state] = await Promise.all([
+  const [, , , , , schedules, state] = await Promise.all([
     briefly ? waitBriefly(tx) : null,
+    lockEdit(tx, shard),
     lockPlanShared(tx, shard),
     closeGate(tx, shard).then(noteLocked),
     waitForRows(tx, ids.length),

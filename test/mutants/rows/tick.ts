@@ -31,6 +31,20 @@ export const ticks: readonly Mutant[] = [
     tests: ["test/race/mutants.test.ts", "test/tick/tick.test.ts"],
   },
   {
+    name: "edits queue at the edit lock, where they hold no plan lock",
+    file: "lib/edit/lock-for-change.ts",
+    text: "? lockEdit(tx, only)",
+    replacement: "? Promise.resolve()",
+    tests: ["test/edit/tick-before-edits.test.ts"],
+  },
+  {
+    name: "an edit of several shards takes the edit lock of each",
+    file: "lib/edit/lock-for-change.ts",
+    text: ": lockEdits(tx, gates)",
+    replacement: ": Promise.resolve()",
+    tests: ["test/edit/tick-before-edits.test.ts"],
+  },
+  {
     name: "the row in quarantine is the one that a batch failed on",
     file: batch,
     text: "row === undefined || !isDeepStrictEqual(first, failed)",
