@@ -5,6 +5,7 @@ import type { HttpResponse } from "../lib/api/request/answer.ts";
 import { corsFrom } from "../lib/api/request/cors.ts";
 import { makeAnswerOnce } from "../lib/api/request/idempotency.ts";
 import type { GatewayEvent } from "../lib/api/request/incoming.ts";
+import { type RequestLimits, requestLimits } from "../lib/api/request/kinds.ts";
 import { authenticateFrom } from "../lib/api/sign-in/authenticate-from.ts";
 import { type Buckets, deploymentRatesFrom, makeRateLimit } from "../lib/api/sign-in/rate-limit.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
@@ -35,6 +36,7 @@ export interface ApiParts {
   queue: ParcelQueue;
   own: OwnHandlers;
   vault: VaultAccess;
+  limits: RequestLimits;
 }
 
 export function assemble(
@@ -67,6 +69,7 @@ export function assemble(
     answerOnce: makeAnswerOnce(sql),
     cors: corsFrom(env),
     requireIfMatch: flag(env, "REQUIRE_IF_MATCH"),
+    limits: parts.limits ?? requestLimits,
     clock,
     log,
   });

@@ -16,7 +16,7 @@ begin
     execute format('alter role %I in database %I set jit = off', v_role, current_database());
     execute format('alter role %I in database %I set lock_timeout = %L', v_role, current_database(), '5s');
     execute format('alter role %I in database %I set statement_timeout = %L', v_role, current_database(),
-      case v_role when 'carillon_tick' then '40s' else '10s' end);
+      case v_role when 'carillon_tick' then '40s' when 'carillon_api' then '6s' else '10s' end);
     execute format('alter role %I in database %I set idle_in_transaction_session_timeout = %L', v_role, current_database(), '10s');
     -- The functions that run the same few statements all day keep their plans. A plan may be made while a table is small and kept while it grows
     -- by thousands a second, until the table is analyzed: so it walks an index from the beginning, as every statement here is written to do.

@@ -2,6 +2,7 @@ import middy from "@middy/core";
 import type { Context } from "aws-lambda";
 import type { Clock } from "../clock.ts";
 import type { Invocation } from "../config/function.ts";
+import { inRequestTime } from "../db/request-time.ts";
 import { errorText, framesOf } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import type { PresentedToken, Token } from "../token/token.ts";
@@ -12,6 +13,7 @@ import type { Cors } from "./request/cors.ts";
 import type { Charge } from "./request/cost.ts";
 import type { AnswerOnce } from "./request/idempotency.ts";
 import { type GatewayEvent, type Incoming, incomingFrom } from "./request/incoming.ts";
+import { type RequestLimits, requestLimits } from "./request/kinds.ts";
 import { conditionalRoutes } from "./request/preconditions.ts";
 import { problemAnswer } from "./request/problem-answer.ts";
 import { readRequest } from "./request/request.ts";
@@ -68,6 +70,8 @@ export interface ApiParts {
    * Wraps the answer to a request with an Idempotency-Key, so that the request is carried out once.
    */
   answerOnce: AnswerOnce;
+  /** The limits of each kind of request. */
+  limits?: RequestLimits;
   clock: Clock;
   log: Log;
 }
@@ -131,8 +135,8 @@ export function apiRoutes(
 export function makeApi(
   parts: ApiParts,
 ): (event: GatewayEvent, invocation: Invocation) => Promise<HttpResponse> {
-  const { clock, operations } = parts;
-  const router = makeRouter(apiRoutes(operations, parts));
+  const { clock, operations, limits = requestLimits } = parts;
+  const router = makeRouter(apiRoutes(operations, parts), limits);
   const answered = middy<Exchange, HttpResponse>(async (exchange: Exchange) => {
     const { incoming, requestId, token, secret, charge } = exchange;
     if (token === undefined || secret === undefined || charge === undefined)
@@ -150,7 +154,11 @@ export function makeApi(
     const incoming = incomingFrom(event);
     const exchange = { incoming, requestId: invocation.awsRequestId, startedAt: clock.now().getTime() };
     // From Lambda's context middy reads only the remaining time, which an Invocation has.
-    const answer = sent(await answered(exchange, invocation as Context), exchange);
+    const whole = { statementMs: null, until: performance.now() + limits.bulk.wholeMs };
+    const answer = sent(
+      await inRequestTime(whole, () => answered(exchange, invocation as Context)),
+      exchange,
+    );
     return parts.cors?.shown(incoming, answer) ?? answer;
   };
 }

@@ -1,4 +1,5 @@
 import type { Line } from "./line.ts";
+import { cutAtEnd, type RequestTime, refusalOf } from "./request-time.ts";
 import { sqlState } from "./sql-state.ts";
 import type { Statement } from "./statement.ts";
 
@@ -11,7 +12,7 @@ export interface Borrowed {
 }
 
 export interface Pool {
-  run(statement: Statement): void;
+  run(statement: Statement, time?: RequestTime): void;
   borrow(): Promise<Borrowed>;
   end(): Promise<void>;
 }
@@ -107,9 +108,11 @@ export function makePool(
     drain();
   };
 
-  const startStatement = (slot: Slot, statement: Statement) => {
+  const startStatement = (slot: Slot, statement: Statement, time: RequestTime | undefined) => {
     slot.running += 1;
+    const inTime = cutAtEnd(time, slot.line.cut);
     const done = () => {
+      inTime();
       slot.running -= 1;
       rest(slot);
       drain();
@@ -120,7 +123,9 @@ export function makePool(
       if (sqlState(error) === "read_only" && slots.has(slot)) retire(slot);
       done();
     });
-    slot.line.run(statement);
+    const late = refusalOf(time);
+    if (late === undefined) slot.line.run(statement);
+    else statement.reject(late);
   };
 
   const startBorrowing = (slot: Slot): Borrowed => {
@@ -140,10 +145,10 @@ export function makePool(
   };
 
   return {
-    run: (statement) =>
+    run: (statement, time) =>
       admit({
         alone: false,
-        start: (slot) => startStatement(slot, statement),
+        start: (slot) => startStatement(slot, statement, time),
         refuse: (reason) => statement.reject(reason),
       }),
     borrow: () =>

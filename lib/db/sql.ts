@@ -1,10 +1,12 @@
 import postgres from "postgres";
 import type { Line } from "./line.ts";
 import type { Borrowed, Pool } from "./pool.ts";
+import { cutAtEnd, type RequestTime, refusalOf, requestTime, sendBegin } from "./request-time.ts";
 import { failedSocket } from "./socket.ts";
 import { handlerOf, isStatement, type Statement } from "./statement.ts";
 import {
   type Lent,
+  type MakeTx,
   type TransactionMode,
   type TransactionOptions,
   type Tx,
@@ -61,11 +63,22 @@ export function makeSql(pool: Pool, watch?: Watch): Sql {
 
   const makeTx = (route: (statement: Statement) => void) => statementsOver(builder, route);
   const begin = async <T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions): Promise<T> => {
+    const time = requestTime();
     const borrowed = await pool.borrow();
-    return transaction(makeTx, borrowed, work, watch === undefined ? options : { ...options, watch });
+    const late = refusalOf(time);
+    if (late !== undefined) {
+      borrowed.handBack();
+      throw late;
+    }
+    return transaction(makeTx, borrowed, work, { ...options, time, ...(watch && { watch }) });
+  };
+  const run = (statement: Statement) => {
+    const time = requestTime();
+    if (time === undefined || time.statementMs === null) pool.run(statement, time);
+    else void runBounded(pool, makeTx, statement, time);
   };
 
-  return Object.assign(statementsOver(builder, pool.run), {
+  return Object.assign(statementsOver(builder, run), {
     begin: <T>(work: (tx: Tx) => Promise<T>, mode?: TransactionMode) => begin(work, { mode }),
     beginByReading: <T>(work: (tx: Tx) => Promise<T>) => begin(work, { readsFirst: true }),
     beginLent: <T>(work: (tx: Tx) => Promise<T>, lend: (lent: Lent) => void) => begin(work, { lend }),
@@ -79,6 +92,50 @@ export function makeSql(pool: Pool, watch?: Watch): Sql {
     },
     end: pool.end,
   });
+}
+
+/**
+ * Runs a statement in a transaction of its own, which limits its time. Begin, statement and commit
+ * are sent together and take one round trip.
+ */
+async function runBounded(
+  pool: Pool,
+  makeTx: MakeTx,
+  statement: Statement,
+  time: RequestTime,
+): Promise<void> {
+  let borrowed: Borrowed;
+  try {
+    borrowed = await pool.borrow();
+  } catch (error) {
+    return statement.reject(error);
+  }
+  const { line, handBack, discard } = borrowed;
+  const late = refusalOf(time);
+  if (late !== undefined) {
+    handBack();
+    return statement.reject(late);
+  }
+  const inTime = cutAtEnd(time, line.cut);
+  // `execute` sends a moment later, and the statement has to follow `begin`.
+  const opening = makeTx((begin) => {
+    line.run(begin);
+    line.run(statement);
+  });
+  const begun = sendBegin(opening, time);
+  // After a failed statement the server answers "commit" with "ROLLBACK", and with no error.
+  const ended = makeTx(line.run).unsafe("commit").execute();
+  // The caller continues when the work of the statement is committed.
+  const { resolve, reject } = statement;
+  statement.resolve = (rows) => void ended.then(() => resolve(rows), reject);
+  try {
+    await Promise.all([begun, ended]);
+    handBack();
+  } catch {
+    if (!line.isLost()) discard();
+  } finally {
+    inTime();
+  }
 }
 
 function sessionOver(builder: postgres.Sql, line: Line): Session {

@@ -1,6 +1,7 @@
 import type postgres from "postgres";
 import { ownTime, ownTimeMax } from "./own-time.ts";
 import type { Borrowed } from "./pool.ts";
+import { cutAtEnd, type RequestTime, sendBegin } from "./request-time.ts";
 import { sqlState } from "./sql-state.ts";
 import type { Statement } from "./statement.ts";
 import { UnwritableValue } from "./unwritable.ts";
@@ -30,13 +31,15 @@ export interface TransactionOptions {
   watch?: Watch;
   /** Gets control of the connection before any statement is sent on it. */
   lend?: ((lent: Lent) => void) | undefined;
+  /** The request to which it belongs. */
+  time?: RequestTime | undefined;
 }
 
 export async function transaction<T>(
   makeTx: MakeTx,
   borrowed: Borrowed,
   work: (tx: Tx) => Promise<T>,
-  { mode, readsFirst = false, watch = unwatched, lend }: TransactionOptions,
+  { mode, readsFirst = false, watch = unwatched, lend, time }: TransactionOptions,
 ): Promise<T> {
   let over = false;
   let resets = false;
@@ -71,8 +74,9 @@ export async function transaction<T>(
   };
 
   lend?.(lent);
+  const inTime = cutAtEnd(time, lent.cut);
   try {
-    const begun = control.unsafe(`begin ${mode ?? "isolation level read committed"}`).execute();
+    const begun = sendBegin(control, time, mode);
     if (!readsFirst) await begun;
     const result = await work(makeTx(readsFirst ? besideBegin(begun, route) : route));
     // Outside a transaction the server answers "commit" as within one.
@@ -94,6 +98,7 @@ export async function transaction<T>(
     await rollBack(borrowed, control, { resets, isReader: sqlState(cause) === "read_only" });
     throw cause;
   } finally {
+    inTime();
     if (own.ms() > ownTimeMax) watch.onLong(Math.round(own.ms()));
   }
 }

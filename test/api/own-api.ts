@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { APIGatewayProxyEventV2, ScheduledEvent } from "aws-lambda";
-import { assemble } from "../../functions/api.ts";
+import { type ApiParts, assemble } from "../../functions/api.ts";
 import { assemble as assembleTick } from "../../functions/tick.ts";
 import type { HttpResponse } from "../../lib/api/request/answer.ts";
 import type { GatewayEvent } from "../../lib/api/request/incoming.ts";
@@ -80,6 +80,8 @@ export async function ownApi(
   gateway: Gateway = gatewayByDefault,
   /** The address by which the API reaches its database. */
   wayTo: (databaseUrl: string) => string | Promise<string> = (databaseUrl) => databaseUrl,
+  /** Parts of the function that the test replaces. */
+  replaced: Partial<ApiParts> = {},
 ): Promise<OwnApi> {
   const database = await testDatabase("still");
   const sql = connect({ DATABASE_URL: database.url }, { max: 2 });
@@ -105,7 +107,10 @@ export async function ownApi(
   };
   const parts = settings["WEBHOOK_FUNCTION"] === undefined ? { clock, vault: testVaultAccess } : { clock };
   const databaseUrl = await wayTo(await loginAsApi(sql, database.url));
-  const { handler, close } = assemble({ ...environment, ...settings, DATABASE_URL: databaseUrl }, parts);
+  const { handler, close } = assemble(
+    { ...environment, ...settings, DATABASE_URL: databaseUrl },
+    { ...parts, ...replaced },
+  );
   const ticking = assembleTick({ ...environment, DATABASE_URL: database.url });
   for (const scope of ["read", "write", "admin"] as const) await insertToken(sql, scope);
 

@@ -10,6 +10,8 @@ const everywhere = [400, 401, 403, 429, 500, 503];
  */
 const ofWrites = [409, 422];
 const ofBodies = [413, 415];
+/** 422 if the count takes too long. */
+const ofCounts = [422];
 
 const requestId = "0b6f9a1e-5f0e-4a53-9d0c-4f0a7f5e3a11";
 
@@ -88,12 +90,13 @@ const documented: Readonly<Record<Exclude<ProblemKind, "method-not-allowed" | "q
   },
 };
 
-export function problemStatuses({ method, doc }: Pick<Route, "method" | "doc">): number[] {
+export function problemStatuses({ method, kind, doc }: Pick<Route, "method" | "kind" | "doc">): number[] {
   const statuses = [
     ...everywhere,
     ...(doc.problems ?? []),
     ...(doc.body === undefined ? [] : ofBodies),
     ...(method === "GET" ? [] : ofWrites),
+    ...(kind === "count" ? ofCounts : []),
   ];
   return [...new Set(statuses)].sort((a, b) => a - b);
 }

@@ -1,4 +1,5 @@
 import { isPassingFailure } from "../../db/passing-failure.ts";
+import { type SqlState, sqlState } from "../../db/sql-state.ts";
 import { PassingConflict, Refusal } from "../../refusal.ts";
 import { type HttpResponse, toHttp } from "./answer.ts";
 import { Problem, problemDocument } from "./problem.ts";
@@ -33,7 +34,7 @@ export function problemAnswer(error: unknown, requestId: string): HttpResponse {
   }
   if (isPassingFailure(error)) {
     const document = problemDocument("unavailable", {
-      detail: "The database does not answer at the moment; try again.",
+      detail: passingText(sqlState(error)),
       requestId,
     });
     return toHttp(
@@ -46,6 +47,12 @@ export function problemAnswer(error: unknown, requestId: string): HttpResponse {
     requestId,
   });
   return toHttp({ status: document.status, body: document }, contentType);
+}
+
+function passingText(state: SqlState | undefined): string {
+  if (state === "cancelled") return "A statement of this request took too long and was ended; try again.";
+  if (state === "lock_timeout") return "Another change holds what this request needs; try again.";
+  return "The database does not answer at the moment; try again.";
 }
 
 function headersOf(refusal: Refusal): Readonly<Record<string, string>> {

@@ -59,8 +59,13 @@ export class Problem extends Error {
   readonly kind: ProblemKind;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(kind: ProblemKind, detail: string, headers: Readonly<Record<string, string>> = {}) {
-    super(detail);
+  constructor(
+    kind: ProblemKind,
+    detail: string,
+    headers: Readonly<Record<string, string>> = {},
+    options: ErrorOptions = {},
+  ) {
+    super(detail, options);
     this.kind = kind;
     this.headers = headers;
   }

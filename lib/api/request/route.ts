@@ -6,6 +6,7 @@ import type { Scope, Token } from "../../token/token.ts";
 import type { Answer } from "./answer.ts";
 import { callerOf } from "./caller.ts";
 import { type Charge, type Cost, costHeader, unitsOf } from "./cost.ts";
+import type { RequestKind } from "./kinds.ts";
 import { refuseForeignKey, refusePrefixed } from "./reach.ts";
 import type { ApiRequest } from "./request.ts";
 import type { RouteDoc } from "./route-doc.ts";
@@ -43,6 +44,8 @@ interface Head<Path extends string, Query> {
    * it, as the subject of the refusal.
    */
   everyKey?: string;
+  /** Default: a GET reads, the others edit. */
+  kind?: RequestKind;
   query: z.ZodType<Query>;
   doc: RouteDoc;
 }
@@ -67,6 +70,7 @@ export interface Route {
   scope: Scope;
   /** A token with a prefix is refused. */
   needsEveryKey: boolean;
+  kind: RequestKind;
   query: z.ZodType;
   doc: RouteDoc;
   cost: Cost<never>;
@@ -106,7 +110,7 @@ interface Checked {
 }
 
 function routed<Path extends string, Query>(
-  { method, path, scope, everyKey, query, doc }: Head<Path, Query>,
+  { method, path, scope, everyKey, kind, query, doc }: Head<Path, Query>,
   cost: Cost<never>,
   check: (call: Call<ParameterOf<Path>, Query>) => Checked,
 ): Route {
@@ -115,6 +119,7 @@ function routed<Path extends string, Query>(
     path,
     scope,
     needsEveryKey: everyKey !== undefined,
+    kind: kind ?? (method === "GET" ? "read" : "edit"),
     query,
     doc,
     cost,

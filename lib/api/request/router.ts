@@ -1,6 +1,8 @@
 import { allows, type Token } from "../../token/token.ts";
 import type { Answer } from "./answer.ts";
 import type { Charge } from "./cost.ts";
+import { inTime } from "./in-time.ts";
+import { type RequestLimits, requestLimits } from "./kinds.ts";
 import { forbidden, Problem } from "./problem.ts";
 import { type ApiRequest, decodedSegment } from "./request.ts";
 import type { Route } from "./route.ts";
@@ -11,6 +13,7 @@ import type { Route } from "./route.ts";
  */
 export function makeRouter(
   routes: readonly Route[],
+  limits: RequestLimits = requestLimits,
 ): (request: ApiRequest, token: Token, charge: Charge) => () => Promise<Answer> {
   const table = routes.map((route) => ({ route, pattern: route.path.split("/").slice(1) }));
   return (request, token, charge) => {
@@ -24,7 +27,7 @@ export function makeRouter(
     const { route, parameters } = found;
     if (!allows(token, route.scope))
       throw forbidden(`This request needs a token of scope ${route.scope}; yours has ${token.scope}.`);
-    return () => route.run(request, parameters, token, charge);
+    return () => inTime(route, limits, () => route.run(request, parameters, token, charge));
   };
 }
 

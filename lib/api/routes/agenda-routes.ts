@@ -119,6 +119,7 @@ export function agendaRoutes({ agenda }: Operations): Route[] {
       scope: "read",
       query: listQuery,
       doc: agendaDocs.list,
+      kind: "count",
       cost: 10,
       answer: async ({ query: { cursor, limit, timezone, from, to, outcome, ...asked }, token }) => {
         const zone = canonicalTimezone(timezone) ?? "UTC";
@@ -145,6 +146,7 @@ export function agendaRoutes({ agenda }: Operations): Route[] {
       scope: "read",
       query: countQuery,
       doc: agendaDocs.count,
+      kind: "count",
       cost: 20,
       answer: async ({ query: { from, to, ...asked }, token }) => {
         const window = { from: from.getTime(), to: to.getTime() };
@@ -157,6 +159,7 @@ export function agendaRoutes({ agenda }: Operations): Route[] {
       scope: "read",
       query: schedulesQuery,
       doc: agendaDocs.schedules,
+      kind: "count",
       cost: 20,
       answer: async ({ query: { from, to, outcome, ...asked }, token }) => {
         const window = { from: from.getTime(), to: to.getTime() };
@@ -172,6 +175,7 @@ export function agendaRoutes({ agenda }: Operations): Route[] {
       scope: "read",
       query: noQuery,
       doc: lastRunsDoc(lastShape),
+      kind: "read",
       cost: 2,
       answer: async ({ body, token }) => {
         const { keys, n } = readShape(lastShape, body(), "body");
@@ -191,6 +195,7 @@ function stripRoute(agenda: Operations["agenda"]): Route {
     scope: "read",
     query: stripQuery,
     doc: agendaDocs.strip,
+    kind: "count",
     cost: 3,
     answer: async ({ parameter, query: { cursor, limit, from: first, to: end } }) => {
       const key = readKey(parameter("key"));

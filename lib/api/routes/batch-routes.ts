@@ -91,6 +91,7 @@ export function batchRoutes(operations: Operations): Route[] {
         problems: [413, 415, 422],
       },
       read: ({ body }) => readShape(batchShape, body(), "body"),
+      kind: "bulk",
       cost: { per: "each operation", most: batchMax, of: (batch) => batch.operations.length },
       answer: async ({ operations: inputs, atomic }, { token, caller }) => {
         const commands = inputs.map(

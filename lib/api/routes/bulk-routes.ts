@@ -22,7 +22,7 @@ type BulkCall = Call<never, z.output<typeof goOnQuery>>;
 
 /** Actions on all schedules that match a filter. */
 export function bulkRoutes(operations: Operations): Route[] {
-  const post = { method: "POST", scope: "write", query: goOnQuery, cost } as const;
+  const post = { method: "POST", scope: "write", query: goOnQuery, kind: "bulk", cost } as const;
   const answer = (asked: BulkAsked) => changed(operations, asked);
   return [
     workRoute({

@@ -26,6 +26,7 @@ function editRoutes(operations: Operations): Route[] {
       everyKey: "A change of a calendar",
       query: noQuery,
       doc: calendarDocs.put,
+      kind: "bulk",
       cost: 10,
       answer: async ({ parameter, body, header, caller }) => {
         const name = readName(parameter("name"));
@@ -54,6 +55,7 @@ function editRoutes(operations: Operations): Route[] {
       everyKey: "A preview of a calendar",
       query: noQuery,
       doc: calendarDocs.preview,
+      kind: "count",
       cost: 10,
       answer: async ({ parameter, body }) => {
         const name = readName(parameter("name"));

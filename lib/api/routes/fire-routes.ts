@@ -49,6 +49,7 @@ export function fireRoutes(operations: Operations): Route[] {
         const key = readKey(parameter("key"));
         return { key, ...readShape(backfillShape, body(), "body"), caller };
       },
+      kind: "bulk",
       cost: {
         per: "each occurrence that is checked",
         most: backfillMax,

@@ -52,6 +52,7 @@ export function forecastRoutes(operations: Pick<Operations, "readForecast">): Ro
         },
         problems: [422],
       },
+      kind: "count",
       cost: 10,
       answer: async ({ token, query: { prefix, ...query } }) => {
         const within = narrowedOrRefused(token, prefix);

@@ -106,6 +106,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
           revision: readRevision(query.cursor),
         };
       },
+      kind: "bulk",
       cost: heldCost,
       answer: async (params, { token }) => answerOf(await operations.pauseLabel(params), token),
     }),
@@ -126,6 +127,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
           revision: readRevision(query.cursor),
         };
       },
+      kind: "bulk",
       cost: heldCost,
       answer: async (params, { token }) => answerOf(await operations.resumeLabel(params), token),
     }),
@@ -149,6 +151,7 @@ function labelRoutes(operations: Operations, scope: Label["scope"]): Route[] {
         };
         return { members, params };
       },
+      kind: "bulk",
       cost: {
         per: "each member that is deleted or fails",
         most: cancelledMost,

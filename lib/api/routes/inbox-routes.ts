@@ -127,6 +127,7 @@ export function inboxRoutes({ inbox }: Pick<Operations, "inbox">): Route[] {
       everyKey: "Applying the inbox",
       query: noQuery,
       doc: applyDoc,
+      kind: "bulk",
       cost: 10,
       answer: async () => {
         const { applied, refused, failed, more } = await inbox.apply();

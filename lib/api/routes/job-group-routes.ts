@@ -26,6 +26,7 @@ export function jobGroupRoutes(operations: Operations): Route[] {
       scope: "read",
       query: jobCountQuery,
       doc: jobCountDoc,
+      kind: "count",
       cost: 5,
       answer: async ({ query: asked, token }) => {
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);
@@ -41,6 +42,7 @@ export function jobGroupRoutes(operations: Operations): Route[] {
       scope: "read",
       query: statesQuery,
       doc: jobStatesDoc,
+      kind: "count",
       cost: 5,
       answer: async ({ query: { entry }, token }) => ({
         status: 200,
@@ -53,6 +55,7 @@ export function jobGroupRoutes(operations: Operations): Route[] {
       scope: "read",
       query: groupsQuery,
       doc: jobGroupsDoc,
+      kind: "count",
       cost: 10,
       answer: async ({ query: { limit, cursor, ...asked }, token }) => {
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);

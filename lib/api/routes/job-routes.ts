@@ -178,6 +178,7 @@ function bulkRoutes(operations: Operations): Route[] {
         const after = dryRun ? undefined : readSearchCursor(cursor, "retries", filter, isPlace);
         return { dryRun, ...params, filter, after, caller };
       },
+      kind: "bulk",
       cost: bulkCost,
       answer: async ({ dryRun, ...params }) => {
         const { filter } = params;
@@ -203,6 +204,7 @@ function bulkRoutes(operations: Operations): Route[] {
         const after = dryRun ? undefined : readSearchCursor(cursor, "cancels", filter, isCancelPlace);
         return { dryRun, ...params, filter, after, caller };
       },
+      kind: "bulk",
       cost: bulkCost,
       answer: async ({ dryRun, ...params }) => {
         const { filter } = params;

@@ -19,6 +19,7 @@ export function problemRoutes(operations: Operations): Route[] {
           200: { what: "The verdict and the problems", schema: problemsAnswer, example: problemsExample },
         },
       },
+      kind: "count",
       cost: 5,
       answer: async ({ token }) => ({
         status: 200,

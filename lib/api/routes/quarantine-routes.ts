@@ -115,6 +115,7 @@ export function quarantineRoutes(operations: Operations): Route[] {
         const filter = { ...asked, prefix: narrowedOrRefused(token, asked.prefix) };
         return { filter, after: readPlace("quarantine-retries", filter, cursor), limit: retriedMax };
       },
+      kind: "bulk",
       cost: { per: "each row that is made due", most: retriedMax, isReserve: true, of: ({ limit }) => limit },
       answer: async (params) => {
         const { done, next } = await operations.retryQuarantine(params);

@@ -173,6 +173,7 @@ function readRoutes(operations: Operations): Route[] {
       scope: "read",
       query: countQuery,
       doc: scheduleDocs.count,
+      kind: "count",
       cost: 5,
       answer: async ({ query, token }) => {
         const within = narrowed(token, query.prefix);

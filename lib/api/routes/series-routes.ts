@@ -59,6 +59,7 @@ export function seriesRoutes(operations: Operations): Route[] {
         tag: "Insight",
         answers: { 200: { what: "The steps", schema: seriesAnswer, example: seriesExample } },
       },
+      kind: "count",
       cost: 10,
       answer: async ({ query: { limit, cursor, from, to, step, ...asked }, token }) => {
         if (asked.key !== undefined) refuseForeignKey(token, asked.key);

@@ -23,6 +23,7 @@ export function statsRoutes(operations: Operations): Route[] {
         tag: "Insight",
         answers: { 200: { what: "The counts", schema: statsAnswer, example: statsExample } },
       },
+      kind: "count",
       cost: 10,
       answer: async ({ token, query }) => {
         const prefix = narrowedOrRefused(token, query.prefix);

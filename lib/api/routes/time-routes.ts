@@ -86,6 +86,7 @@ export function timeRoutes(operations: Operations): Route[] {
       query: noQuery,
       doc: previewDoc(previewBodyShape),
       read: ({ body }) => readPreview(body(), operations.besides),
+      kind: "read",
       cost: occurrencesCost,
       answer: async (params) => {
         const { occurrences, ...preview } = await operations.previewSchedule(params);

@@ -13,10 +13,61 @@ const idempotencyTest = "test/api/idempotency.test.ts";
 const bodyTest = "test/api/json-body.test.ts";
 const cursorTest = "test/api/cursor.test.ts";
 const conditionalTest = "test/api/conditional.test.ts";
+const timeLimitsTest = "test/api/time-limits.test.ts";
+const requestTimeTest = "test/db/request-time.test.ts";
 const workRatesTest = "test/api/work-rates.test.ts";
 
 /** Requests over HTTP: their authorization, their limits, and how often they are applied. */
 export const apiRows: readonly Mutant[] = [
+  {
+    name: "api: a statement of a count has the limit of its kind",
+    file: "lib/db/sql.ts",
+    text: "if (time === undefined || time.statementMs === null) pool.run",
+    replacement: "if (time === undefined || time.until > 0) pool.run",
+    tests: [timeLimitsTest],
+  },
+  {
+    name: "api: a transaction has the limit of its request's kind",
+    file: "lib/db/transaction.ts",
+    text: "sendBegin(control, time, mode)",
+    replacement: "sendBegin(control, undefined, mode)",
+    tests: [timeLimitsTest],
+  },
+  {
+    name: "api: a statement with a limit is answered after its commit",
+    file: "lib/db/sql.ts",
+    text: "void ended.then(() => resolve(rows), reject)",
+    replacement: "resolve(rows)",
+    tests: [requestTimeTest],
+  },
+  {
+    name: "api: the connection of a statement is cut at the end of its request",
+    file: "lib/db/pool.ts",
+    text: "const inTime = cutAtEnd(time, slot.line.cut);",
+    replacement: "const inTime = cutAtEnd(undefined, slot.line.cut);",
+    tests: [timeLimitsTest],
+  },
+  {
+    name: "api: the connection of a transaction is cut at the end of its request",
+    file: "lib/db/transaction.ts",
+    text: "cutAtEnd(time, lent.cut)",
+    replacement: "cutAtEnd(undefined, lent.cut)",
+    tests: [requestTimeTest],
+  },
+  {
+    name: "api: the login counts toward the time of a request",
+    file: handler,
+    text: "until: performance.now() + limits.bulk.wholeMs",
+    replacement: "until: Number.MAX_VALUE",
+    tests: [timeLimitsTest],
+  },
+  {
+    name: "api: a count that takes too long is not to be repeated",
+    file: "lib/api/request/in-time.ts",
+    text: 'kind === "count" && method',
+    replacement: 'kind === "bulk" && method',
+    tests: [timeLimitsTest],
+  },
   {
     name: "api: each route requires its scope",
     file: "lib/api/request/router.ts",

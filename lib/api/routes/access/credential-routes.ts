@@ -113,6 +113,7 @@ function sealAgainRoute(credentials: Operations["credentials"]): Route {
       },
       problems: [422],
     },
+    kind: "bulk",
     cost: 20,
     answer: async ({ query: { cursor } }) => {
       const from = cursor === undefined ? null : placeIn(readCursor(cursor, "credentials", isPlace));

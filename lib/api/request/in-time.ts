@@ -1,0 +1,44 @@
+import { ConnectionLost } from "../../db/connection-lost.ts";
+import { inRequestTime, isOver, requestTime } from "../../db/request-time.ts";
+import { sqlState } from "../../db/sql-state.ts";
+import { Refusal } from "../../refusal.ts";
+import type { RequestLimits } from "./kinds.ts";
+import { Problem } from "./problem.ts";
+import { retrySeconds } from "./problem-answer.ts";
+import type { Route } from "./route.ts";
+
+/** Runs a request within the limits of its kind. */
+export async function inTime<T>(
+  { kind, method }: Pick<Route, "kind" | "method">,
+  limits: RequestLimits,
+  answer: () => Promise<T>,
+): Promise<T> {
+  const { statementMs, wholeMs } = limits[kind];
+  const until = Math.min(performance.now() + wholeMs, requestTime()?.until ?? Number.POSITIVE_INFINITY);
+  const time = { statementMs, until };
+  try {
+    return await inRequestTime(time, answer);
+  } catch (error) {
+    if (error instanceof ConnectionLost && isOver(time)) throw overTime(error);
+    if (kind === "count" && method === "GET" && sqlState(error) === "cancelled") throw tooMuch(statementMs);
+    throw error;
+  }
+}
+
+function overTime(cause: unknown): Problem {
+  return new Problem(
+    "unavailable",
+    "The request took too long and was ended; try again.",
+    { "retry-after": String(retrySeconds) },
+    { cause },
+  );
+}
+
+/** A repeat would cost the same. Only reads get this answer: a 422 to a write would be kept. */
+function tooMuch(statementMs: number | null): Refusal {
+  const limit = statementMs === null ? "the limit of a statement" : `${statementMs / 1_000} s`;
+  return new Refusal(
+    "impossible",
+    `This takes the database longer than ${limit}. Ask for less: a narrower filter, such as a longer prefix or one target, or a shorter time.`,
+  );
+}
