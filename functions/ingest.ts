@@ -3,7 +3,7 @@ import { acceptanceOf } from "../lib/command/acceptance.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
 import { type Environment, required } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
-import { answerMs, functionConnections } from "../lib/config/function-connections.ts";
+import { answerMs, functionConnections, transactionMs } from "../lib/config/function-connections.ts";
 import { logFrom } from "../lib/config/log-from.ts";
 import { metricsFrom } from "../lib/config/metrics-from.ts";
 import { connect } from "../lib/db/connect.ts";
@@ -22,6 +22,7 @@ export function assemble(env: Environment): Assembled<SQSEvent, SQSBatchResponse
     max: functionConnections.ingest,
     applicationName: "carillon-ingest",
     answerMs: answerMs.others,
+    transactionMs: transactionMs.ingest,
     log,
   });
   const queue = parcelQueueFrom(env, log);

@@ -7,7 +7,7 @@ import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
 import { awsClientSettings, withoutSdkLog } from "../lib/config/aws.ts";
 import { type Environment, flag, integer } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
-import { answerMs } from "../lib/config/function-connections.ts";
+import { answerMs, transactionMs } from "../lib/config/function-connections.ts";
 import { auditRetention, jobRetention } from "../lib/config/function-limits.ts";
 import { lifecycleFrom } from "../lib/config/lifecycle.ts";
 import { logFrom } from "../lib/config/log-from.ts";
@@ -52,6 +52,7 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
     applicationName: "carillon-tick",
     log,
     answerMs: answerMs.tick,
+    transactionMs: transactionMs.tick,
     keepsPlans: false,
   });
   const targets = allowedTargetsFrom(env);

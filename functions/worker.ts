@@ -8,7 +8,7 @@ import { endedWhenBlocked } from "../lib/config/blocked-process.ts";
 import { type Environment, integer, required } from "../lib/config/environment.ts";
 import { eventSourcesFrom } from "../lib/config/event-sources.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
-import { answerMs, functionConnections } from "../lib/config/function-connections.ts";
+import { answerMs, functionConnections, transactionMs } from "../lib/config/function-connections.ts";
 import { lifecycleFrom } from "../lib/config/lifecycle.ts";
 import { logFrom } from "../lib/config/log-from.ts";
 import { metricsFrom } from "../lib/config/metrics-from.ts";
@@ -118,6 +118,7 @@ function partsFrom(env: Environment, given: Partial<WorkerParts>): WorkerParts {
       max: functionConnections.worker,
       applicationName: "carillon-worker",
       answerMs: answerMs.others,
+      transactionMs: transactionMs.worker,
       log,
     }),
     transactions = connect(env, {

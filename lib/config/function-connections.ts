@@ -26,3 +26,12 @@ export const functionConnections = {
  * still can.
  */
 export const answerMs = { tick: 52_000, others: 22_000 } as const;
+
+/**
+ * The longest time of a transaction, in milliseconds: a chain of statements may take longer than the
+ * limit of each. Until its end a transaction holds locks and keeps dead rows. A tick's statement may
+ * take 40 s, so one that waited for a lock before still ends. A worker's claims and settles take
+ * milliseconds, and a transaction of a thousand commands on one key takes 20 s at worst. The
+ * transactions of handlers end with their jobs, and those of the API with their requests.
+ */
+export const transactionMs = { tick: 48_000, worker: 30_000, ingest: 30_000 } as const;

@@ -35,6 +35,11 @@ export interface ConnectOptions {
    * Longer than the statement timeout of the role. Leave it out where statements may take any time.
    */
   answerMs?: number;
+  /**
+   * A transaction is given up after this long: its connection is cut, and the server rolls back.
+   * Longer than the statement timeout of the role. Default: no limit.
+   */
+  transactionMs?: number;
   /** A connection that idles for this many milliseconds is closed; 30,000 by default. */
   idleMs?: number;
   /**
@@ -89,7 +94,8 @@ export function connectAs({ password, ...account }: Account, options: ConnectOpt
     now: () => performance.now(),
     onLong: (ms: number) => log.warn("database.held", { ms, most: ownTimeMax }),
   };
-  return makeSql(makePool(open, { max: options.max ?? 1, idleMs: options.idleMs ?? IDLE_MS }), watch);
+  const pool = makePool(open, { max: options.max ?? 1, idleMs: options.idleMs ?? IDLE_MS });
+  return makeSql(pool, { watch, transactionMs: options.transactionMs });
 }
 
 function accountFrom(env: Environment): Account {

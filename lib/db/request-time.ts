@@ -25,7 +25,13 @@ export function isOver({ until }: RequestTime): boolean {
   return performance.now() >= until;
 }
 
-export const overText = "the time of its request is over";
+/** The time of a transaction that takes at most so long, also where there is no request. */
+export function shortened(time: RequestTime | undefined, ms: number): RequestTime {
+  const until = performance.now() + ms;
+  return { statementMs: time?.statementMs ?? null, until: Math.min(until, time?.until ?? until) };
+}
+
+const overText = "its time is over";
 
 /** The refusal of a statement that comes after the time of its request. */
 export function refusalOf(time: RequestTime | undefined): ConnectionLost | undefined {

@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import type { Line } from "./line.ts";
 import type { Borrowed, Pool } from "./pool.ts";
-import { cutAtEnd, type RequestTime, refusalOf, requestTime, sendBegin } from "./request-time.ts";
+import { cutAtEnd, type RequestTime, refusalOf, requestTime, sendBegin, shortened } from "./request-time.ts";
 import { failedSocket } from "./socket.ts";
 import { handlerOf, isStatement, type Statement } from "./statement.ts";
 import {
@@ -52,7 +52,13 @@ export interface Sql extends Tx {
   end(): Promise<void>;
 }
 
-export function makeSql(pool: Pool, watch?: Watch): Sql {
+export interface SqlOptions {
+  watch?: Watch | undefined;
+  /** The longest time of a transaction; no limit if left out. */
+  transactionMs?: number | undefined;
+}
+
+export function makeSql(pool: Pool, { watch, transactionMs }: SqlOptions = {}): Sql {
   // Makes statements and never runs one: each is routed to a line when it is first awaited.
   const builderOptions = {
     max: 1,
@@ -70,7 +76,8 @@ export function makeSql(pool: Pool, watch?: Watch): Sql {
       borrowed.handBack();
       throw late;
     }
-    return transaction(makeTx, borrowed, work, { ...options, time, ...(watch && { watch }) });
+    const own = transactionMs === undefined ? time : shortened(time, transactionMs);
+    return transaction(makeTx, borrowed, work, { ...options, time: own, ...(watch && { watch }) });
   };
   const run = (statement: Statement) => {
     const time = requestTime();

@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { transactionMs } from "../../lib/config/function-connections.ts";
+import { functionTimeoutSeconds } from "../../lib/config/function-limits.ts";
 import { connect, type Sql, type Tx } from "../../lib/db/connect.ts";
 import { ConnectionLost } from "../../lib/db/connection-lost.ts";
 import { inRequestTime } from "../../lib/db/request-time.ts";
@@ -80,11 +83,39 @@ test.each([
   expect(await sql`select 1 as one`).toEqual([{ one: 1 }]);
 });
 
+test("a transaction is ended after the longest time of its function, and a statement alone is not", async () => {
+  const bounded = connect({ DATABASE_URL: database.url }, { max: 2, transactionMs: 300 });
+  const alone = bounded`select pg_sleep(1)`.execute();
+  const chain = bounded.begin(async (tx) => {
+    for (;;) await tx`select pg_sleep(0.01)`;
+  });
+  await expect(chain).rejects.toBeInstanceOf(ConnectionLost);
+  await alone;
+  await bounded.end();
+});
+
+test("the time of a transaction lies between the limit of a statement and that of its function", () => {
+  const schema = readFileSync(new URL("../fixtures/schema.sql", import.meta.url), "utf8");
+  const roleMs = (role: string) =>
+    Number(
+      new RegExp(`^alter role carillon_${role} set statement_timeout=(\\d+)s;$`, "m").exec(schema)?.[1],
+    ) * 1_000;
+  const limits = [
+    [roleMs("tick"), transactionMs.tick, functionTimeoutSeconds.tick],
+    [roleMs("worker"), transactionMs.worker, functionTimeoutSeconds.fastWorker],
+    [roleMs("ingest"), transactionMs.ingest, functionTimeoutSeconds.ingest],
+  ] as const;
+  for (const [statement, whole, seconds] of limits) {
+    expect(whole).toBeGreaterThan(statement);
+    expect(whole).toBeLessThan(seconds * 1_000);
+  }
+});
+
 test("nothing is sent once the time of a request is over", async () => {
   const acts = [() => limit(), () => sql.begin((tx) => limit(tx))];
   for (const act of acts) {
     for (const statementMs of [null, hour])
-      await expect(within(statementMs, act, 0)).rejects.toThrow("the time of its request is over");
+      await expect(within(statementMs, act, 0)).rejects.toThrow("its time is over");
   }
   expect(counted.taken()).toBe(0);
 });

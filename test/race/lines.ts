@@ -39,7 +39,7 @@ export function connectThrough(
   };
   return makeSql(
     makePool((onLost) => wrap(openLine(login, onLost), onLost), { max, idleMs: 30_000 }),
-    watch,
+    { watch },
   );
 }
 
