@@ -64,6 +64,7 @@ const most: Readonly<Record<string, number>> = {
   "POST /v1/tokens": 12,
   "POST /v1/tokens/{id}/rotate": 14,
   "DELETE /v1/tokens/{id}": 13,
+  "GET /v1/quotas": 10,
   "GET /v1/credential-keys": 5,
   "POST /v1/credential-keys": 9,
   "POST /v1/credential-keys/seal-again": 10,

@@ -218,6 +218,7 @@ const requests: Readonly<Record<string, Made>> = {
   "POST /v1/tokens": () => sent("/v1/tokens", { body: { name: fresh(), scope: "read" } }),
   "POST /v1/tokens/{id}/rotate": async (_, api) => sent(`/v1/tokens/${await newToken(api)}/rotate`),
   "DELETE /v1/tokens/{id}": async (_, api) => sent(`/v1/tokens/${await newToken(api)}`),
+  "GET /v1/quotas": same("/v1/quotas"),
   "GET /v1/credential-keys": same("/v1/credential-keys"),
   "POST /v1/credential-keys": same("/v1/credential-keys"),
   "POST /v1/credential-keys/seal-again": same("/v1/credential-keys/seal-again"),

@@ -11,7 +11,9 @@ const roleMs = Number(/^alter role carillon_api set statement_timeout=(\d+)s;$/m
 const soonMs = 300;
 const lateMs = 60_000;
 
-const limitsOf = (limits: RequestLimits[RequestKind]): RequestLimits => ({
+type Limits = RequestLimits[RequestKind];
+const unhurried: Limits = { statementMs: null, wholeMs: lateMs };
+const limitsOf = (limits: Limits): RequestLimits => ({
   read: limits,
   count: limits,
   edit: limits,
@@ -32,12 +34,20 @@ const send = (api: OwnApi, kind: RequestKind) => {
   return api.send(method, path, body === undefined ? {} : { body });
 };
 
-/** Acts while no statement can read schedules. */
-const whileLocked = <T>(api: OwnApi, act: () => Promise<T>): Promise<T> =>
-  api.sql.begin(async (tx) => {
-    await tx`lock table carillon.schedules in access exclusive mode`;
-    return act();
-  });
+/** An API whose requests have the limits only while no statement can read schedules. */
+async function withLimits(limits: Limits) {
+  const now = { ...limitsOf(unhurried) };
+  const api = await filled(now);
+  const sendLocked = (kind: RequestKind) =>
+    api.sql.begin(async (tx) => {
+      await tx`lock table carillon.schedules in access exclusive mode`;
+      Object.assign(now, limitsOf(limits));
+      const answer = await send(api, kind);
+      Object.assign(now, limitsOf(unhurried));
+      return answer;
+    });
+  return { api, sendLocked };
+}
 
 async function filled(limits: RequestLimits): Promise<OwnApi> {
   const api = await ownApi({}, undefined, undefined, { limits });
@@ -49,47 +59,47 @@ async function filled(limits: RequestLimits): Promise<OwnApi> {
 }
 
 describe("a statement that takes too long", () => {
-  let api: OwnApi;
+  let own: Awaited<ReturnType<typeof withLimits>>;
   beforeAll(async () => {
-    api = await filled(limitsOf({ statementMs: soonMs, wholeMs: lateMs }));
+    own = await withLimits({ statementMs: soonMs, wholeMs: lateMs });
   });
-  afterAll(() => api.stop());
+  afterAll(() => own.api.stop());
 
   test.each(["read", "edit", "bulk"] as const)(
     "is ended, and its request (%s) is to be sent again",
     async (kind) => {
-      const { status, headers, json } = await whileLocked(api, () => send(api, kind));
+      const { status, headers, json } = await own.sendLocked(kind);
       expect([status, headers["retry-after"]]).toEqual([503, "2"]);
       expect(json).toMatchObject({
         detail: "A statement of this request took too long and was ended; try again.",
       });
-      expect((await send(api, kind)).status).toBe(200);
+      expect((await send(own.api, kind)).status).toBe(200);
     },
   );
 
   test("is ended, and a count says how it becomes cheaper", async () => {
-    const { status, json } = await whileLocked(api, () => send(api, "count"));
+    const { status, json } = await own.sendLocked("count");
     expect(status).toBe(422);
     expect(json).toMatchObject({
       detail:
         "This takes the database longer than 0.3 s. Ask for less: a narrower filter, such as a longer prefix or one target, or a shorter time.",
     });
-    expect((await send(api, "count")).status).toBe(200);
+    expect((await send(own.api, "count")).status).toBe(200);
   });
 });
 
 describe("a request that takes too long as a whole", () => {
-  let api: OwnApi;
+  let own: Awaited<ReturnType<typeof withLimits>>;
   beforeAll(async () => {
-    api = await filled(limitsOf({ statementMs: null, wholeMs: 2_000 }));
+    own = await withLimits({ statementMs: null, wholeMs: 2_000 });
   });
-  afterAll(() => api.stop());
+  afterAll(() => own.api.stop());
 
   test.each(kinds)("is ended, and is to be sent again (%s)", async (kind) => {
-    const { status, headers, json } = await whileLocked(api, () => send(api, kind));
+    const { status, headers, json } = await own.sendLocked(kind);
     expect([status, headers["retry-after"]]).toEqual([503, "2"]);
     expect(json).toMatchObject({ detail: "The request took too long and was ended; try again." });
-    expect((await send(api, kind)).status).toBe(200);
+    expect((await send(own.api, kind)).status).toBe(200);
   });
 });
 

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "1a9be3ab9b21f88554262b2b0eb5ac32c6f8c7ff269d40760ddfb0da4e004329",
+  migrationsDigest: "1eec7e917c2c1eee95dcc93974b8377eb470c90a6330d5502dede743a51d663e",
 } as const;
