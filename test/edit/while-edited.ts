@@ -1,5 +1,5 @@
 import type { Tx } from "../../lib/db/connect.ts";
-import { closeGate } from "../../lib/db/locks.ts";
+import { closeGate, editLock, gate, lockEdit } from "../../lib/db/locks.ts";
 import type { Carillon } from "../support/carillon.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
@@ -17,10 +17,14 @@ export async function whileEdited<T>(
   const acting = await sql.begin(async (tx) => {
     const [schedule] = await tx<{ shard: number }[]>`select shard from carillon.schedules where key = ${key}`;
     if (schedule === undefined) throw new Error(`There is no schedule ${key}.`);
+    await lockEdit(tx, schedule.shard);
     await closeGate(tx, schedule.shard);
     await before(tx);
     const settled = Promise.allSettled([act()]);
-    await until("the act waits for the gate", async () => (await waitingLocks(sql, 2)) > 0);
+    await until("the act waits for the edit", async () => {
+      const [edits, gates] = await Promise.all([waitingLocks(sql, editLock), waitingLocks(sql, gate)]);
+      return edits + gates > 0;
+    });
     return { settled };
   });
   const [outcome] = await acting.settled;
