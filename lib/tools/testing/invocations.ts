@@ -143,12 +143,12 @@ export class Invocations {
   ): void {
     const { queue, clock } = this.#parts;
     const visibleAt = receivedAt + visibilityInTimeouts * timeoutMs[name];
-    for (const { messageId, body } of records) {
+    for (const { messageId, body, attributes } of records) {
       const receives = (this.#receives.get(messageId) ?? 0) + 1;
       this.#receives.delete(messageId);
       if (!failed.includes(messageId) || receives >= receivesMax) continue;
       const delay = Math.max(0, visibleAt - clock.now().getTime()) / 1_000;
-      this.#receives.set(queue.put(name, body, delay), receives);
+      this.#receives.set(queue.put(name, body, delay, attributes.MessageGroupId), receives);
     }
   }
 }

@@ -4,6 +4,7 @@ import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log/log.ts";
 import type { ParcelQueue, QueueClass } from "../../parcel/parcel-queue.ts";
 import { sqsEvent } from "../local/lambda/sqs-event.ts";
+import { type Group, nextFairly } from "../local/queue/fair-order.ts";
 import { standingTiming } from "./standing-timing.ts";
 
 export interface QueuedMessage {
@@ -12,6 +13,7 @@ export interface QueuedMessage {
   body: string;
   delaySeconds: number;
   visibleAt: number;
+  group: string | undefined;
 }
 
 export interface MemoryQueue extends ParcelQueue {
@@ -22,10 +24,14 @@ export interface MemoryQueue extends ParcelQueue {
   fate: (entry: SendMessageBatchRequestEntry) => "arrives" | "refused" | "unanswered" | "twice" | "lost";
   /** Thrown instead of an answer, as when the network is down. */
   outage: Error | null;
-  /** Takes the visible messages off, in the order in which they became visible, and at most `most`. */
+  /**
+   * Takes the visible messages off, at most `most`: in the order in which they became visible, but
+   * those of quiet groups first, as SQS's fair queues. The last hundred of the queue count as in
+   * flight.
+   */
   take(queue: QueueClass, most?: number): SQSRecord[];
   /** Returns the message's id. */
-  put(queue: QueueClass, body: string, delaySeconds?: number): string;
+  put(queue: QueueClass, body: string, delaySeconds?: number, group?: string): string;
   /** Answers requests of the same client that are not for these queues; by default they fail. */
   elsewhere: (command: string, input: object) => object;
 }
@@ -35,12 +41,15 @@ const urls = {
   slow: "http://queues.test/000000000000/carillon-slow",
 } as const;
 
+const inFlightMax = 100;
+
 /**
  * The two queues in memory, on a test's clock, because the emulator's delays take real time. The
  * client is the real one, and answered before it would use the network.
  */
 export function memoryQueue(clock: Clock, log: Log): MemoryQueue {
   let made = 0;
+  const lastTaken: Record<QueueClass, Group[]> = { fast: [], slow: [] };
   const sqs = new SQSClient({ region: "us-east-1", credentials: { accessKeyId: "a", secretAccessKey: "b" } });
   const queue: MemoryQueue = {
     sqs,
@@ -51,11 +60,11 @@ export function memoryQueue(clock: Clock, log: Log): MemoryQueue {
     requests: [],
     fate: () => "arrives",
     outage: null,
-    put: (name, body, delaySeconds = 0) => {
+    put: (name, body, delaySeconds = 0, group) => {
       made += 1;
       const visibleAt = clock.now().getTime() + delaySeconds * 1_000;
       const id = `message-${made}`;
-      queue.messages.push({ id, queue: name, body, delaySeconds, visibleAt });
+      queue.messages.push({ id, queue: name, body, delaySeconds, visibleAt, group });
       return id;
     },
     elsewhere: (command) => {
@@ -63,12 +72,23 @@ export function memoryQueue(clock: Clock, log: Log): MemoryQueue {
     },
     take: (name, most = Number.POSITIVE_INFINITY) => {
       const now = clock.now().getTime();
-      const taken = queue.messages
+      const visible = queue.messages
         .filter((each) => each.queue === name && each.visibleAt <= now)
-        .sort((a, b) => a.visibleAt - b.visibleAt)
-        .slice(0, most);
+        .sort((a, b) => a.visibleAt - b.visibleAt);
+      const next = nextFairly(
+        visible.map(({ group }) => group),
+        Math.min(most, visible.length),
+        { inFlight: lastTaken[name] },
+      );
+      const taken = next.flatMap((position) => visible[position] ?? []);
+      lastTaken[name] = [...lastTaken[name], ...taken.map(({ group }) => group)].slice(-inFlightMax);
       queue.messages = queue.messages.filter((each) => !taken.includes(each));
-      const messages = taken.map(({ id, body }) => ({ MessageId: id, ReceiptHandle: id, Body: body }));
+      const messages = taken.map(({ id, body, group }) => ({
+        MessageId: id,
+        ReceiptHandle: id,
+        Body: body,
+        ...(group === undefined ? {} : { Attributes: { MessageGroupId: group } }),
+      }));
       return sqsEvent(messages, `arn:aws:sqs:us-east-1:000000000000:carillon-${name}`).Records;
     },
   };
@@ -102,7 +122,8 @@ function answer(queue: MemoryQueue, url: string, entries: SendMessageBatchReques
   const fates = entries.map((entry) => ({ Id: entry.Id, entry, fate: queue.fate(entry) }));
   for (const { entry, fate } of fates) {
     const times = { arrives: 1, twice: 2, unanswered: 0, refused: 0, lost: 0 }[fate];
-    for (let time = 0; time < times; time++) queue.put(name, entry.MessageBody ?? "", entry.DelaySeconds);
+    for (let time = 0; time < times; time++)
+      queue.put(name, entry.MessageBody ?? "", entry.DelaySeconds, entry.MessageGroupId);
   }
   const withFate = (...wanted: string[]) => fates.filter(({ fate }) => wanted.includes(fate));
   return {

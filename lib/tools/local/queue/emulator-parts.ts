@@ -34,9 +34,23 @@ export interface StoredQueue {
   url: string;
   arn: string;
   persistence?: Persistence;
-  readonly inflightMessages: ReadonlyMap<string, unknown>;
+  /** Visible messages, the next one first. */
+  readonly messages: StoredMessage[];
+  readonly delayedMessages: readonly StoredMessage[];
+  /** By receipt handle. */
+  readonly inflightMessages: ReadonlyMap<string, { message: StoredMessage }>;
   setAttributes(attributes: Record<string, string>): void;
+  /** Moves messages to the visible ones whose delay or visibility timeout is over. */
+  processTimers(): void;
+  enqueue(message: StoredMessage): void;
+  dequeue(most: number, ...rest: readonly unknown[]): { ReceiptHandle: string }[];
+  deleteMessage(receiptHandle: string): boolean;
   changeVisibility(receiptHandle: string, seconds: number): void;
+}
+
+export interface StoredMessage {
+  messageGroupId: string | undefined;
+  readonly messageAttributes: object;
 }
 
 export interface Persistence {

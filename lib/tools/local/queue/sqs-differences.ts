@@ -3,11 +3,15 @@ import type { QueueStore, StoredQueue } from "./emulator-parts.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "./fastify-shape.ts";
 
 const delaySecondsMax = 900;
-const namesQueue = new Set(["GetQueueUrl", "SendMessage", "SendMessageBatch"]);
+/** SQS's form of a message group. */
+const groupForm = /^[\w!"#$%&'()*+,./:;<=>?@[\\\]^`{|}~-]{1,128}$/;
+const sends = new Set(["SendMessage", "SendMessageBatch"]);
+const namesQueue = new Set([...sends, "GetQueueUrl"]);
 
 /**
  * Behaviour that the emulator lacks: one region for all clients, SQS's limit for delays, creating
- * the functions' queues on first use, and returning messages of clients that disconnected.
+ * the functions' queues on first use, and returning messages of clients that disconnected. The order
+ * of messages with groups is that of `fairQueues`.
  */
 export function mendDifferences(
   app: FastifyInstance,
@@ -28,7 +32,10 @@ export function mendDifferences(
   app.addHook("preHandler", async (request, reply) => {
     const name = requestedQueue(request);
     if (name !== undefined && isFromFunctions(request)) makeQueue(name);
-    if (delays(request).some((seconds) => seconds > delaySecondsMax)) return refuseDelay(reply);
+    if (delays(request).some((seconds) => seconds > delaySecondsMax))
+      return refuse(reply, `DelaySeconds must be between 0 and ${delaySecondsMax}.`);
+    if (messagesIn(request).some((message) => !groupForm.test(text(message, "MessageGroupId") ?? "none")))
+      return refuse(reply, "MessageGroupId must be 1 to 128 letters, digits and punctuation marks.");
     return undefined;
   });
   app.addHook("preSerialization", async (request, _reply, payload) => {
@@ -60,14 +67,18 @@ function requestedQueue(request: FastifyRequest): string | undefined {
   return name !== undefined && /^[\w-]{1,80}$|^[\w-]{1,75}\.fifo$/.test(name) ? name : undefined;
 }
 
-function delays(request: FastifyRequest): number[] {
+/** The messages that a request sends. */
+export function messagesIn(request: FastifyRequest): unknown[] {
+  if (!sends.has(actionOf(request))) return [];
   const entries = property(request.body, "Entries");
-  const messages = Array.isArray(entries) ? entries : [request.body];
-  return messages.map((message) => Number(property(message, "DelaySeconds") ?? 0));
+  return Array.isArray(entries) ? entries : [request.body];
 }
 
-function refuseDelay(reply: FastifyReply): FastifyReply {
-  const message = `DelaySeconds must be between 0 and ${delaySecondsMax}.`;
+function delays(request: FastifyRequest): number[] {
+  return messagesIn(request).map((message) => Number(property(message, "DelaySeconds") ?? 0));
+}
+
+function refuse(reply: FastifyReply, message: string): FastifyReply {
   return reply
     .status(400)
     .header("content-type", "application/x-amz-json-1.0")
@@ -80,11 +91,11 @@ function receiptHandles(payload: unknown): string[] {
   return messages.flatMap((message) => text(message, "ReceiptHandle") ?? []);
 }
 
-function text(of: unknown, name: string): string | undefined {
+export function text(of: unknown, name: string): string | undefined {
   const value = property(of, name);
   return typeof value === "string" ? value : undefined;
 }
 
-function property(of: unknown, name: string): unknown {
+export function property(of: unknown, name: string): unknown {
   return typeof of === "object" && of !== null ? Reflect.get(of, name) : undefined;
 }

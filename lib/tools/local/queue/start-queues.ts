@@ -3,6 +3,7 @@ import { guarded } from "../callers.ts";
 import { listenOnLoopback } from "../http-server.ts";
 import { localAccount, localQueueArn, localRegion } from "../local-account.ts";
 import { type EmulatorParts, emulatorParts, type Persistence, type QueueStore } from "./emulator-parts.ts";
+import { fairQueues } from "./fair-queues.ts";
 import { onlySqs } from "./only-sqs.ts";
 import { mendDifferences } from "./sqs-differences.ts";
 
@@ -53,6 +54,7 @@ export async function startQueues(options: QueueOptions): Promise<QueueEmulator>
     return store.createQueue(name, queueUrl(name), localQueueArn(name), { ...fifo, ...attributes });
   };
   mendDifferences(app, store, (name) => ensureQueue(name));
+  fairQueues(app, store);
   await app.ready();
   const callers = { hosts: options.hosts ?? [], origins: null };
   const server = await listenOnLoopback(options.port, guarded(callers, onlySqs(app.routing))).catch(
