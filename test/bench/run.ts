@@ -30,6 +30,7 @@ const benches: Readonly<Record<string, () => Promise<BenchModule>>> = {
   cron: () => import("./cron.ts"),
   peers: () => import("./peers.ts"),
   lateness: () => import("./lateness.ts"),
+  fairness: () => import("./fairness.ts"),
   soak: () => import("./soak.ts"),
   scale: () => import("./scale.ts"),
 };
