@@ -89,6 +89,8 @@ create table carillon.parcels (
   -- How many places it has at its target, since its turn was granted or it was claimed: so many of its jobs may be under way at once.
   slots smallint,
   priority smallint,
+  -- It was packed with the jobs of this team alone, which had many due at once. Null: its jobs may be of several teams.
+  team_id int,
   -- Its one job was under way when a worker died: until it has ended it travels without others.
   alone boolean,
   -- Its place among the waiting parcels: when it was ready, ten minutes earlier with high priority and later with low priority.
@@ -135,8 +137,8 @@ create index parcels_held on carillon.parcels (held_schedule) where held_schedul
 create index parcels_lane on carillon.parcels (lane) where lane is not null;
 -- Read by the tick: how many jobs of the backlog are under way.
 create index parcels_owed on carillon.parcels (queue) where owed;
--- Read by claims and settles: the waiting parcels of a target in order, and the parcels that take its places.
-create index parcels_turns on carillon.parcels (target_id, (coalesce(priority, 0)), turn_at, id) where turn = 'waits';
+-- Read by claims and settles: the waiting parcels of a target in order, those of each team apart, and the parcels that take its places.
+create index parcels_turns on carillon.parcels (target_id, (coalesce(priority, 0)), (coalesce(team_id, 0)), turn_at, id) where turn = 'waits';
 create index parcels_slots on carillon.parcels (target_id) include (slots) where slots is not null;
 -- Read by edits: parcels that a new job may join.
 create index parcels_joined on carillon.parcels (target_id, shard, ready_at) where queue = 'slow' and lease_until is null and turn is null;
@@ -203,7 +205,7 @@ create view carillon.startable as
 -- quarantine entry was written belongs to another worker, and counts. Whether any parcel is set aside is asked once, of an index that is
 -- nearly always empty.
 create view carillon.taken_places as
-  select p.target_id, p.slots, p.queue, p.lease_until, p.ready_at, cardinality(p.occurrences) as jobs
+  select p.target_id, p.slots, p.queue, p.lease_until, p.ready_at, p.team_id, cardinality(p.occurrences) as jobs
   from carillon.parcels p
   where p.slots is not null
     and (not exists (select from carillon.quarantine q where q.consumer = 'lease')

@@ -66,6 +66,9 @@ create table carillon.teams (
   reached text collate "C" not null default '',
   -- When all of them were.
   assigned_at timestamptz(3),
+  -- Its share of the workers, compared with other teams that have many jobs due at once.
+  weight smallint not null default 1,
+  constraint teams_weight check (weight between 1 and 100),
   constraint teams_prefix unique (prefix),
   constraint teams_prefix_is_none check (prefix <> '')
 );

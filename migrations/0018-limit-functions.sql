@@ -87,28 +87,53 @@ end $$;
 -- Lists the first parcels that wait at a target for nothing but a turn, in the order of turns, p_max at most.
 -- Each priority is read by itself, in the order of the index and only up to now: many parcels may wait that
 -- are not due yet.
+-- A parcel with the many jobs of one team comes after parcels of its priority that have no team and are ready
+-- up to ten minutes later. Such parcels of several teams come by turns: next is always the team with the
+-- fewest places for its weight.
 -- Leaves out parcels that are set aside because they cannot be written: with them in the list, no parcel
 -- behind them would ever have a turn. Whether any parcel is set aside is asked once, of an index that is
 -- nearly always empty.
 -- Locks: none.
--- Returns: the parcels, with the number of their jobs and their place in the order.
+-- Returns: the parcels in their order, with the number of their jobs.
 -- Called by: carillon.grant_turns and carillon.merge_turns, for the parcels whose turns come next;
 -- carillon.direct_slots and carillon.find_room, to see whether one waits; carillon.claim_company, for parcels
 -- to take along.
-create or replace function carillon.due_turns(p_target int, p_now timestamptz, p_max bigint) returns table (id bigint, jobs int, turn_at timestamptz)
-  language sql stable
+create or replace function carillon.due_turns(p_target int, p_now timestamptz, p_max bigint) returns table (id bigint, jobs int)
+  language plpgsql stable
   set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan
   as $$
-    select f.id, f.jobs, f.turn_at
-    from (values (-1), (0), (1)) l (priority) cross join lateral (
-      select p.id, cardinality(p.occurrences) as jobs, p.turn_at from carillon.parcels p
-      where p.target_id = p_target and p.turn = 'waits' and coalesce(p.priority, 0) = l.priority and p.turn_at <= carillon.turn_place(p_now, l.priority::smallint)
-        and (not exists (select from carillon.quarantine q where q.consumer = 'turn')
-          or not exists (select from carillon.quarantine q where q.consumer = 'turn' and q.item = 'parcel ' || p.id))
-      order by p.turn_at, p.id limit p_max) f
-    order by f.turn_at, f.id limit p_max
-  $$;
+#variable_conflict use_column
+begin
+  return query
+    with recursive lines as (
+      select l.priority, 0 as team from (values (-1), (0), (1)) l (priority)
+      union all
+      select l.priority, n.team from lines l cross join lateral (
+        select p.team_id as team from carillon.parcels p
+        where p.target_id = p_target and p.turn = 'waits' and coalesce(p.priority, 0) = l.priority and coalesce(p.team_id, 0) > l.team
+        order by coalesce(p.team_id, 0) limit 1) n
+    ), first as (
+      select l.team, f.* from lines l cross join lateral (
+        select p.id, cardinality(p.occurrences) as jobs, p.turn_at from carillon.parcels p
+        where p.target_id = p_target and p.turn = 'waits' and coalesce(p.priority, 0) = l.priority and coalesce(p.team_id, 0) = l.team
+          and p.turn_at <= carillon.turn_place(p_now, l.priority::smallint)
+          and (not exists (select from carillon.quarantine q where q.consumer = 'turn')
+            or not exists (select from carillon.quarantine q where q.consumer = 'turn' and q.item = 'parcel ' || p.id))
+        order by p.turn_at, p.id limit p_max) f
+    ), shared_out as (
+      select f.*, case when f.team > 0 then (row_number() over (partition by f.team order by f.turn_at, f.id) + (
+          select count(*) from carillon.taken_places k where k.target_id = p_target and k.team_id = f.team))::float8 / (
+          select t.weight from carillon.teams t where t.id = f.team) end as share
+      from first f
+    ), placed as (
+      -- The place of the oldest parcel of a team counts for those that are shared out before it.
+      select s.*, case s.team when 0 then s.turn_at else interval '10 minutes' + min(s.turn_at) over (partition by s.team > 0
+        order by s.share, s.turn_at, s.id rows between current row and unbounded following) end as place
+      from shared_out s
+    )
+    select p.id, p.jobs from placed p order by p.place, p.team > 0, p.share, p.turn_at, p.id limit p_max;
+end $$;
 
 -- Decides whether a claimed parcel may go on to its target now. p_window is the share of the target, as this
 -- worker reports it; null if the worker reports none. If the parcel has to wait, for its turn or for its
@@ -335,14 +360,14 @@ begin
   return query
     with first as materialized (
       -- Without parcels that a claim is taking along at this moment.
-      select p.id, cardinality(p.occurrences) as jobs, p.turn_at from carillon.parcels p
-      where p.id = any(v_next) and coalesce(p.turn, 'granted') = 'waits' order by p.turn_at, p.id limit v_parcels for update skip locked
+      select p.id, cardinality(p.occurrences) as jobs, array_position(v_next, p.id) as place from carillon.parcels p
+      where p.id = any(v_next) and coalesce(p.turn, 'granted') = 'waits' order by array_position(v_next, p.id) limit v_parcels for update skip locked
     ), placed as materialized (
       -- A slow parcel has a few jobs under way at once, a fast parcel all of its jobs.
       select f.id, f.jobs, o.at_once, sum(f.jobs) over place - f.jobs as ahead, sum(o.at_once) over place - o.at_once as slots_ahead
       from first f join carillon.parcels p on p.id = f.id
       cross join lateral (select case p.queue when 'fast' then f.jobs else least(f.jobs, carillon.side_by_side()) end as at_once) o
-      window place as (order by f.turn_at, f.id)
+      window place as (order by f.place)
     ), starting as materialized (
       select l.id, l.jobs, least(l.at_once, coalesce(v_slots - l.slots_ahead, l.at_once)) as slots,
         case when v_job_ms is null then p_now else v_from + l.ahead * v_job_ms * interval '1 millisecond' end as start_at

@@ -142,15 +142,15 @@ begin
   v_now := carillon.clock();
   with free as materialized (
     select p.id, carillon.next_fence(p.fence) as fence, cardinality(p.occurrences) as size, p.turn is null as ready,
-      coalesce(p.turn_at, carillon.turn_place(p.ready_at, p.priority)) as place, p.occurrences, p.schedule_ids
+      array_position(v_next, p.id) as place, p.occurrences, p.schedule_ids
     from carillon.parcels p
     where p.id = any(v_next) and p.shard = any(v_gates) and p.queue = 'slow' and cardinality(p.occurrences) <= v_room
       and (coalesce(p.turn, 'granted') = 'waits'
         or (p.turn is null and p.lease_until is null and p.ready_at <= v_now and coalesce(p.priority, 0) = coalesce(v_head.priority, 0)))
       and coalesce(p.lane, '') = '' and coalesce(p.held_schedule, 0) = 0 and p.owed is not true and p.alone is not true
-    order by p.turn is null, coalesce(p.turn_at, carillon.turn_place(p.ready_at, p.priority)), p.id limit p_most for update skip locked
+    order by p.turn is null, array_position(v_next, p.id) limit p_most for update skip locked
   ), fitting as materialized (
-    select f.* from (select f.*, sum(f.size) over (order by f.ready, f.place, f.id) as jobs from free f) f where f.jobs <= v_room
+    select f.* from (select f.*, sum(f.size) over (order by f.ready, f.place) as jobs from free f) f where f.jobs <= v_room
   )
   select p.ids, p.fences, p.sizes, l.first, l.last, l.occurrences, l.schedule_ids
   into v_ids, v_fences, v_sizes, v_from, v_to, v_occurrences, v_schedule_ids
@@ -678,6 +678,36 @@ begin
   end if;
 end $$;
 
+-- Names the message group of a parcel with the many jobs of a team. SQS shares its receivers out among groups
+-- whose messages wait, so a team of weight three has three groups. The name says nothing about the prefix.
+-- Locks: none.
+-- Returns: the name; null for a parcel of no team.
+-- Called by: carillon.message_groups; fire in lib/plan/fire.ts.
+create or replace function carillon.message_group(p_team int, p_parcel bigint) returns text
+  language plpgsql stable
+  set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off
+  as $$
+begin
+  if p_team is null then return null; end if;
+  return (select 'team-' || t.id || case when t.weight > 1 then '-' || p_parcel % t.weight else '' end from carillon.teams t where t.id = p_team);
+end $$;
+
+-- Names the message groups of those of these parcels that have one, to send them again: a parcel keeps its
+-- team, and so do parcels that take over its jobs.
+-- Locks: none.
+-- Returns: the parcels with a group.
+-- Called by: inGroups in lib/parcel/hand-over.ts.
+create or replace function carillon.message_groups(p_parcels bigint[]) returns table (id bigint, message_group text)
+  language plpgsql stable security definer
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  as $$
+begin
+  return query
+    select p.id, carillon.message_group(p.team_id, p.id) from carillon.parcels p where p.id = any(p_parcels) and p.team_id is not null;
+end $$;
+
 -- Moves the jobs at positions p_from to p_to of the lists of a parcel whose lease has ended into new parcels,
 -- each into its own, as carillon.end_lease does with several jobs: none is charged an attempt. It serves the
 -- parts of a parcel whose end_lease has failed as a whole. The parcel stays, for the jobs that cannot be
@@ -721,7 +751,7 @@ begin
 end $$;
 
 -- Moves jobs of other parcels into a slow parcel until it holds p_size jobs at most: of parcels of the same
--- target, shard and priority that wait for a turn or are ready and not claimed. A parcel costs the same with
+-- target, shard, priority and team that wait for a turn or are ready and not claimed. A parcel costs the same with
 -- two jobs as with two hundred, and thousands of parcels with two jobs each would wait for that cost. The
 -- emptied parcels are deleted, and their messages find nothing. A parcel in quarantine is left out, as by
 -- carillon.due_turns: its jobs cannot be moved.
@@ -745,7 +775,7 @@ begin
     -- The first 250 of all shards, in their order: the index does not have the shard.
     (select p.id, p.shard from carillon.parcels p
       where p.target_id = p_head.target_id and p.turn = 'waits' and coalesce(p.priority, 0) = coalesce(p_head.priority, 0)
-        and p.turn_at <= carillon.turn_place(p_now, p_head.priority)
+        and coalesce(p.team_id, 0) = coalesce(p_head.team_id, 0) and p.turn_at <= carillon.turn_place(p_now, p_head.priority)
       order by p.turn_at, p.id limit 250)
     union all
     (select p.id, p.shard from carillon.parcels p
@@ -757,6 +787,7 @@ begin
     from near o join carillon.parcels p on p.id = o.id
     where o.shard = p_head.shard and o.id <> p_head.id and p.queue = 'slow' and coalesce(p.lane, '') = '' and coalesce(p.held_schedule, 0) = 0
       and p.owed is not true and p.alone is not true and coalesce(p.priority, 0) = coalesce(p_head.priority, 0)
+      and coalesce(p.team_id, 0) = coalesce(p_head.team_id, 0)
       and (p.turn = 'waits' or (p.turn is null and p.lease_until is null and p.ready_at <= p_now))
       and (not exists (select from carillon.quarantine q where q.consumer = 'turn')
         or not exists (select from carillon.quarantine q where q.consumer = 'turn' and q.item = 'parcel ' || p.id))
@@ -834,7 +865,7 @@ create or replace function carillon.join_lists(p_together boolean) returns void 
   $$;
 
 -- Moves the one job of a slow parcel, which the calling edit has made, into an unclaimed parcel of the same
--- target, shard, priority and quarter of a second, if there is one with fewer than ten jobs. So jobs that are
+-- target, shard, priority, team and quarter of a second, if there is one with fewer than ten jobs. So jobs that are
 -- made one by one do not need a message each. Both parcels must be ready more than a second from now. Parcels
 -- of targets with limits, in lanes, under a hold, of the backlog and those that travel alone are left out.
 -- Locks: the other parcel's row with skip locked, the job, and the new parcel's row.
@@ -862,7 +893,8 @@ begin
   where p.queue = 'slow' and p.target_id = v_new.target_id and p.shard = v_new.shard and p.lease_until is null and p.turn is null
     and p.ready_at >= greatest(v_from, date_bin('250 ms', v_new.ready_at, 'epoch')) and p.ready_at < date_bin('250 ms', v_new.ready_at, 'epoch') + interval '250 ms'
     and p.lane is null and p.held_schedule is null and p.owed is not true and p.alone is not true
-    and p.priority is not distinct from v_new.priority and cardinality(p.occurrences) < 10 and p.id <> p_parcel
+    and p.priority is not distinct from v_new.priority and p.team_id is not distinct from v_new.team_id
+    and cardinality(p.occurrences) < 10 and p.id <> p_parcel
     -- A parcel that still lists a withdrawn job of this schedule is left out: it would list the job twice.
     and v_new.schedule_ids[1] <> all (p.schedule_ids)
   order by p.ready_at, p.id limit 1 for update skip locked;
@@ -1119,10 +1151,10 @@ begin
         and j.state = 'waiting' and j.parcel_id = p_parcel
       returning j.occurrence, j.schedule_id, j.kind, j.n
     )
-    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn_at, priority, owed, alone, made_at, sent_at, waited_at,
+    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn_at, priority, team_id, owed, alone, made_at, sent_at, waited_at,
       occurrences, schedule_ids, kinds, ns)
     select v_id, v_parcel.shard, v_parcel.queue, v_parcel.ready_at, v_now + interval '20 seconds', v_parcel.target_id, v_parcel.turn_at, v_parcel.priority,
-      v_parcel.owed, v_parcel.alone, v_parcel.made_at, v_parcel.sent_at, v_parcel.waited_at, array_agg(m.occurrence order by m.occurrence, m.schedule_id, m.kind, m.n),
+      v_parcel.team_id, v_parcel.owed, v_parcel.alone, v_parcel.made_at, v_parcel.sent_at, v_parcel.waited_at, array_agg(m.occurrence order by m.occurrence, m.schedule_id, m.kind, m.n),
       array_agg(m.schedule_id order by m.occurrence, m.schedule_id, m.kind, m.n), array_agg(m.kind order by m.occurrence, m.schedule_id, m.kind, m.n),
       array_agg(m.n order by m.occurrence, m.schedule_id, m.kind, m.n)
     from moved m having count(*) > 0
@@ -1497,12 +1529,13 @@ begin
           array_agg(n order by occurrence, schedule_id, kind, n) as ns
         from seated group by queue, target_id, held, seat order by seat) g
     ), inserted as (
-      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, held_schedule, target_id, turn_at, priority, owed, alone, made_at, occurrences, schedule_ids, kinds,
-        ns)
+      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, held_schedule, target_id, turn_at, priority, team_id, owed, alone, made_at, occurrences,
+        schedule_ids, kinds, ns)
       -- In time for a message to come when the parcel is ready: the sweep looks once a minute, and the queue
       -- can delay a message for longer than these 150 seconds.
       select id, p_parcel.shard, queue, ready_at, greatest(p_now, ready_at - interval '150 seconds'), held, target_id,
-        case when held is null then coalesce(p_parcel.turn_at, carillon.turn_place(p_parcel.ready_at, p_parcel.priority)) end, p_parcel.priority, p_parcel.owed, p_parcel.alone,
+        case when held is null then coalesce(p_parcel.turn_at, carillon.turn_place(p_parcel.ready_at, p_parcel.priority)) end, p_parcel.priority, p_parcel.team_id, p_parcel.owed,
+        p_parcel.alone,
         p_parcel.made_at, occurrences, schedule_ids, kinds, ns
       from packed
     ), moved as (
@@ -1606,8 +1639,9 @@ begin
       end if;
     else
       v_id := nextval('carillon.parcels_id_seq');
-      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, priority, owed, alone, made_at, sent_at, occurrences, schedule_ids, kinds, ns)
-      values (v_id, p_parcel.shard, p_parcel.queue, p_now, p_now + interval '1 minute', p_parcel.priority, p_parcel.owed, p_parcel.alone,
+      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, priority, team_id, owed, alone, made_at, sent_at, occurrences, schedule_ids, kinds,
+        ns)
+      values (v_id, p_parcel.shard, p_parcel.queue, p_now, p_now + interval '1 minute', p_parcel.priority, p_parcel.team_id, p_parcel.owed, p_parcel.alone,
         p_parcel.made_at, p_parcel.sent_at, v_own.occurrences, v_own.schedule_ids, v_own.kinds, v_own.ns);
       return query
         insert into carillon.quarantine (consumer, item, schedule_id, reason, first_at, last_at, tries, next_at)
@@ -1860,10 +1894,10 @@ begin
     select nextval('carillon.parcels_id_seq') as id, f.at + 1 as first, f.at + p_size as last
     from (select at from generate_series(p_keep, cardinality(p_parcel.occurrences) - 1, p_size) at order by at) f
   ), made as (
-    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn, turn_at, priority, owed, made_at, sent_at, waited_at, occurrences, schedule_ids, kinds,
-      ns)
+    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn, turn_at, priority, team_id, owed, made_at, sent_at, waited_at, occurrences,
+      schedule_ids, kinds, ns)
     select c.id, p_parcel.shard, p_parcel.queue, 'infinity', 'infinity', p_parcel.target_id, 'waits',
-      coalesce(p_parcel.turn_at, carillon.turn_place(p_parcel.ready_at, p_parcel.priority)), p_parcel.priority, p_parcel.owed,
+      coalesce(p_parcel.turn_at, carillon.turn_place(p_parcel.ready_at, p_parcel.priority)), p_parcel.priority, p_parcel.team_id, p_parcel.owed,
       p_parcel.made_at, p_parcel.sent_at, coalesce(p_parcel.waited_at, carillon.clock()), p_parcel.occurrences[c.first : c.last], p_parcel.schedule_ids[c.first : c.last], p_parcel.kinds[c.first : c.last], p_parcel.ns[c.first : c.last]
     from cut c
   )
@@ -2075,11 +2109,11 @@ begin
       select d.schedule_id, d.version, p_now, f.failures || ' jobs in a row are dead.', d.shard
       from dead_runs d join runs f on f.schedule_id = d.schedule_id where f.failures >= d.hold_after
     )
-    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn_at, priority, owed, alone, made_at, occurrences, schedule_ids,
-      kinds, ns)
+    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn_at, priority, team_id, owed, alone, made_at, occurrences,
+      schedule_ids, kinds, ns)
     select p.id, p.shard, p_parcel.queue, p.ready_at, greatest(p_now + interval '20 seconds', p.ready_at - interval '150 seconds'),
       -- A job that never started keeps its turn at the target.
-      p_parcel.target_id, case when p.back then p_parcel.turn_at end, p_parcel.priority, p_parcel.owed,
+      p_parcel.target_id, case when p.back then p_parcel.turn_at end, p_parcel.priority, p_parcel.team_id, p_parcel.owed,
       case when p.back and (p_alone or p_parcel.alone) then true end, case when p.back then p_parcel.made_at else p_now end, p.occurrences,
       p.schedule_ids, p.kinds, p.ns
     from packed p

@@ -35,7 +35,7 @@ grant usage on schema carillon
 revoke execute on all functions in schema carillon from public;
 
 -- carillon_api
-grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of, carillon.quota_usage to carillon_api;
+grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of, carillon.quota_usage, carillon.message_group to carillon_api;
 grant select on carillon.quota_limits, carillon.team_list, carillon.teams, carillon.usage to carillon_api;
 grant execute on function carillon.add_to_entry, carillon.apart_target, carillon.attach_days,
   carillon.attach_missing_days, carillon.cancel_jobs, carillon.clock, carillon.define_limits,
@@ -89,7 +89,7 @@ grant execute on function carillon.delete_schedule, carillon.enqueue_job, carill
 grant select on carillon.inbox_errors, carillon.inbox_status to carillon_caller;
 
 -- carillon_handler
-grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of to carillon_handler;
+grant execute on function carillon.keep_team, carillon.message_group, carillon.note_usage, carillon.per_year_of to carillon_handler;
 grant select on carillon.quota_limits, carillon.team_list, carillon.teams, carillon.usage to carillon_handler;
 grant execute on function carillon.apart_target, carillon.attach_days,
   carillon.attach_missing_days, carillon.cancel_jobs, carillon.claim_events, carillon.clock,
@@ -127,7 +127,7 @@ grant delete, insert, select, update on carillon.dead_commands to carillon_inges
 grant select on carillon.pulse_targets, carillon.pulses, carillon.pulses_passed to carillon_ingest;
 
 -- carillon_tick
-grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of, carillon.quota_usage, carillon.assign_team, carillon.recount_usage to carillon_tick;
+grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of, carillon.quota_usage, carillon.assign_team, carillon.recount_usage, carillon.message_group, carillon.message_groups to carillon_tick;
 grant select on carillon.quota_limits, carillon.team_list, carillon.teams, carillon.usage to carillon_tick;
 grant execute on function carillon.apart_target, carillon.attach_days,
   carillon.attach_missing_days, carillon.backlog_targets, carillon.claim_events, carillon.clock,
@@ -179,7 +179,7 @@ grant execute on function carillon.attach_missing_days, carillon.beat_parcel,
   carillon.claim_company, carillon.claim_events, carillon.claim_parcel, carillon.claim_parcels,
   carillon.clock, carillon.define_limits, carillon.end_lease, carillon.end_lease_of_some,
   carillon.is_light, carillon.leave_lanes, carillon.leave_parcel, carillon.leave_places,
-  carillon.mark_sent, carillon.move_some, carillon.payload_page, carillon.read_pulses,
+  carillon.mark_sent, carillon.message_groups, carillon.move_some, carillon.payload_page, carillon.read_pulses,
   carillon.set_claim_aside, carillon.settle_job, carillon.settle_parcel, carillon.settle_parcels,
   carillon.settle_pulses, carillon.settle_some, carillon.tells to carillon_worker;
 grant select on carillon.lifecycle, carillon.parcels, carillon.pulse_targets, carillon.pulses,

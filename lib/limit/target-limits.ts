@@ -27,11 +27,11 @@ export interface MadeParcel extends OutgoingParcel {
 export async function spreadParcels(tx: Tx, parcels: readonly MadeParcel[]): Promise<OutgoingParcel[]> {
   const spread: OutgoingParcel[] = [];
   for (const [target, own] of byTarget(parcels)) {
-    spread.push(
-      ...(await tx<OutgoingParcel[]>`
+    const groups = new Map(own.map(({ id, group }) => [id, group]));
+    const ready = await tx<OutgoingParcel[]>`
         select id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"
-        from carillon.spread_parcels(${target}, ${own.map(({ id }) => id)}::bigint[]) order by ready_at, id`),
-    );
+        from carillon.spread_parcels(${target}, ${own.map(({ id }) => id)}::bigint[]) order by ready_at, id`;
+    spread.push(...ready.map((parcel) => ({ ...parcel, group: groups.get(parcel.id) })));
   }
   return spread;
 }

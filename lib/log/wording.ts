@@ -85,6 +85,8 @@ export const wording = {
   "parcel.refused": "the queue refused parcel {parcel}: {code} {error}",
   "parcel.split": "parcel {parcel} cannot be claimed, and was split into {parts} others: {error}",
   "parcel.split-failed": "parcel {parcel}, which cannot be claimed, was neither split nor set aside: {error}",
+  "parcel.ungrouped":
+    "The teams of parcels could not be read before the parcels were sent. They may overtake parcels of other teams.",
   "parcel.unmarked":
     "{parcels} parcels were sent but could not be marked as sent, and will be sent again: {error}",
   "parcel.unsent": "{parcels} parcels could not be sent to the {queue} queue and will be sent again: {error}",

@@ -14,7 +14,10 @@ export async function handOver(
 ): Promise<string[]> {
   const near = parcels.filter(({ waitMs }) => waitMs <= (queue.delayMaxMs ?? delayMaxMs));
   if (near.length === 0) return [];
-  const { sent, left } = await sendParcels(queue, near);
+  const { sent, left } = await sendParcels(
+    queue,
+    queue.looksUpGroups === true ? await inGroups(sql, queue, near) : near,
+  );
   if (left.length > 0) queue.log.warn("parcel.left", { parcels: left.length });
   if (sent.length === 0) return left;
   try {
@@ -25,6 +28,23 @@ export async function handOver(
     queue.log.warn("parcel.unmarked", { parcels: sent.length, error: errorText(error) });
   }
   return left;
+}
+
+/** A parcel that is sent without its group only comes earlier than it should. */
+async function inGroups(
+  sql: Sql,
+  { log }: ParcelQueue,
+  parcels: readonly OutgoingParcel[],
+): Promise<readonly OutgoingParcel[]> {
+  try {
+    const rows = await sql<{ id: string; group: string }[]>`
+      select id, message_group as group from carillon.message_groups(${parcels.map(({ id }) => id)}::bigint[])`;
+    const groups = new Map(rows.map(({ id, group }) => [id, group]));
+    return parcels.map((parcel) => ({ ...parcel, group: groups.get(parcel.id) ?? parcel.group }));
+  } catch (error) {
+    log.warn("parcel.ungrouped", { parcels: parcels.length, error: errorText(error) });
+    return parcels;
+  }
 }
 
 /** A marked parcel is offered again only if it is unclaimed a minute after it was ready. */

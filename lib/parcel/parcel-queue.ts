@@ -23,6 +23,11 @@ export interface OutgoingParcel {
   id: string;
   queue: QueueClass;
   waitMs: number;
+  /**
+   * The message group, if the parcel has the many jobs of one team. SQS delivers messages of other
+   * groups, and those without a group, before those of a group that has most of the receivers.
+   */
+  group?: string | null | undefined;
 }
 
 export interface ParcelQueue {
@@ -33,6 +38,11 @@ export interface ParcelQueue {
   timing: Timing;
   /** The longest delay of a message, if it is not SQS's. */
   delayMaxMs?: number | undefined;
+  /**
+   * Parcels may belong to teams with many jobs, and come without their groups: these are looked up
+   * before the parcels are sent.
+   */
+  looksUpGroups?: boolean | undefined;
   /** The time limit for sending; without it everything is sent. */
   time?: SendingTime | undefined;
 }
@@ -138,10 +148,11 @@ async function sendBatch(
     const answer = await queue.sqs.send(
       new SendMessageBatchCommand({
         QueueUrl: queue.urls[name],
-        Entries: batch.map(({ id, waitMs }) => ({
+        Entries: batch.map(({ id, waitMs, group }) => ({
           Id: id,
           MessageBody: parcelMessage(id),
           DelaySeconds: delaySeconds(waitMs, queue.delayMaxMs),
+          ...(typeof group === "string" ? { MessageGroupId: group } : {}),
         })),
       }),
     );

@@ -79,9 +79,9 @@ export async function fire(tx: Tx, params: FireParams): Promise<Fired> {
     with batch as (${source}),
     ${targetLimits(tx)},
     live as materialized (
-      select b.*, s.queue, s.overlap, s.lane, s.target_id, s.priority
+      select b.*, s.queue, s.overlap, s.lane, s.target_id, s.priority, s.team_id
       from batch b cross join lateral (
-        select s.queue, s.overlap, s.lane, s.priority,
+        select s.queue, s.overlap, s.lane, s.priority, s.team_id,
           case when s.queue = 'slow' or s.target_id in (select id from limits) then s.target_id end as target_id
         from carillon.schedules s
         where s.id = b.schedule_id and s.version = b.version and coalesce(s.deleted_at, 'infinity') = 'infinity'
@@ -91,23 +91,23 @@ export async function fire(tx: Tx, params: FireParams): Promise<Fired> {
     ${unfoldedRows(tx, unfolded)},
     ${steppedIntervals(tx, missedBefore)},
     occurrences as materialized (
-      select schedule_id, version, queue, overlap, lane, target_id, priority, 'cadence'::carillon.job_kind as kind, due_at, occurrence, false as passed, null::text as reason
+      select schedule_id, version, queue, overlap, lane, target_id, priority, team_id, 'cadence'::carillon.job_kind as kind, due_at, occurrence, false as passed, null::text as reason
       from live where every_ms is null and cadence_id is null and not own
       union all
-      select schedule_id, version, queue, overlap, lane, target_id, priority, 'cadence', due_at, occurrence, false, null
+      select schedule_id, version, queue, overlap, lane, target_id, priority, team_id, 'cadence', due_at, occurrence, false, null
       from stepped where last_step = 0 and missed <= 1
       union all
-      select s.schedule_id, s.version, s.queue, s.overlap, s.lane, s.target_id, s.priority, 'cadence', s.due_at + k * s.step, s.occurrence + k * s.step, k < s.missed - 1, 'missed'
+      select s.schedule_id, s.version, s.queue, s.overlap, s.lane, s.target_id, s.priority, s.team_id, 'cadence', s.due_at + k * s.step, s.occurrence + k * s.step, k < s.missed - 1, 'missed'
       from stepped s cross join lateral generate_series(
         case when s.missed - 1 <= ${passedSinglyMax} then 0 else s.missed - 1 end, s.last_step) k
       where s.last_step > 0 or s.missed > 1
       union all
-      select l.schedule_id, l.version, l.queue, l.overlap, l.lane, l.target_id, l.priority, 'cadence', i.due_at, i.at, i.role = 'passed', i.reason
+      select l.schedule_id, l.version, l.queue, l.overlap, l.lane, l.target_id, l.priority, l.team_id, 'cadence', i.due_at, i.at, i.role = 'passed', i.reason
       from live l join instants i on i.cadence_id = l.cadence_id and i.planned = l.occurrence and i.planned_due = l.due_at
       where not l.own and i.role in ('run', 'passed')
       ${ofOwn(tx`
         union all
-        select l.schedule_id, l.version, l.queue, l.overlap, l.lane, l.target_id, l.priority, 'cadence', i.due_at, i.at, i.role = 'passed', i.reason
+        select l.schedule_id, l.version, l.queue, l.overlap, l.lane, l.target_id, l.priority, l.team_id, 'cadence', i.due_at, i.at, i.role = 'passed', i.reason
         from live l join instants i on i.schedule_id = l.schedule_id and i.planned = l.occurrence and i.planned_due = l.due_at
         where l.own and i.role in ('run', 'passed')`)}
     ),
@@ -117,22 +117,24 @@ export async function fire(tx: Tx, params: FireParams): Promise<Fired> {
     ${owedLater(tx, shard, now, unfolded)}
     ${somePassed ? passedNoted(tx, shard, now, ofOwn) : tx``}
     select (select count(*)::int from inserted_jobs) as jobs,
-      p.id, p.queue, p.rated, (extract(epoch from p.ready_at - ${waitsFrom}) * 1000)::float8 as "waitMs"
+      p.id, p.queue, p.rated, carillon.message_group(p.team_id, p.id) as group, (extract(epoch from p.ready_at - ${waitsFrom}) * 1000)::float8 as "waitMs"
     from (select 1) one left join packed p on not p.waits order by coalesce(p.priority, 0), p.id`);
   const [, rows] = await Promise.all([planning, firing]);
   const [first] = rows;
   return {
     jobs: first?.jobs ?? 0,
-    parcels: rows.flatMap(({ id, queue, waitMs, rated }) =>
-      id === null ? [] : [{ id, queue, waitMs, rated }],
-    ),
+    parcels: rows.flatMap((row) => {
+      if (row.id === null) return [];
+      const { id, queue, waitMs, rated, group } = row;
+      return [{ id, queue, waitMs, rated, group }];
+    }),
   };
 }
 
 type Query = postgres.PendingQuery<postgres.Row[]>;
 type Fragment = (fragment: Query) => Query;
 
-type FiredRow = Omit<Fired, "parcels"> & (MadeParcel | { id: null; queue: null; waitMs: null; rated: null });
+type FiredRow = Omit<Fired, "parcels"> & (MadeParcel | { id: null });
 
 /**
  * Exact intervals are arithmetic: how many steps fit up to the bound, and how many of them are
@@ -141,7 +143,7 @@ type FiredRow = Omit<Fired, "parcels"> & (MadeParcel | { id: null; queue: null; 
 function steppedIntervals(tx: Tx, missedBefore: Date) {
   return tx`
     stepped as materialized (
-      select l.schedule_id, l.version, l.queue, l.overlap, l.lane, l.target_id, l.priority, l.due_at, l.occurrence, l.every_ms, l.step, l.last_step,
+      select l.schedule_id, l.version, l.queue, l.overlap, l.lane, l.target_id, l.priority, l.team_id, l.due_at, l.occurrence, l.every_ms, l.step, l.last_step,
         least(l.missed, l.last_step + 1) as missed
       from (
         select l.*, l.every_ms * interval '1 millisecond' as step,

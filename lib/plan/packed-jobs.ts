@@ -30,19 +30,27 @@ type Query = postgres.PendingQuery<postgres.Row[]>;
 
 /**
  * Sorts jobs once by what travels together, cuts them into parcels, and reads them back from the
- * parcels' arrays. A join of jobs and parcels costs more than the rest of packing, and so does
+ * parcels' arrays. The jobs of a team that fill a parcel by themselves (`crowds`) travel without
+ * others, so that jobs of other teams do not wait with them. A join of jobs and parcels costs more than the rest of packing, and so does
  * numbering each job. The job's primary key makes a repetition harmless.
  */
 export function packedJobs(tx: Tx, { shard, now, someExist, somePassed }: Packing): Query {
   const unlessThere = someExist ? tx`on conflict do nothing` : tx``;
   return tx`
+    crowds as materialized (
+      select queue, coalesce(target_id, 0) as target, coalesce(priority, 0) as priority, date_bin(${parcelSpan}::interval, due_at, 'epoch') as span, team_id
+      from occurrences where team_id is not null and not passed group by 1, 2, 3, 4, 5
+      having count(*) >= case queue when 'fast' then ${parcelMax.fast}::int else ${parcelMax.slow}::int end
+    ),
     together as (
-      select queue, target_id, priority, date_bin(${parcelSpan}::interval, due_at, 'epoch') as span,
-        array_agg(occurrence order by occurrence, schedule_id) as occurrences,
-        array_agg(schedule_id order by occurrence, schedule_id) as schedule_ids,
-        array_agg(due_at order by occurrence, schedule_id) as dues,
-        array_agg(version order by occurrence, schedule_id) as versions
-      from occurrences where not passed group by 1, 2, 3, 4
+      select o.queue, o.target_id, o.priority, date_bin(${parcelSpan}::interval, o.due_at, 'epoch') as span, c.team_id,
+        array_agg(o.occurrence order by o.occurrence, o.schedule_id) as occurrences,
+        array_agg(o.schedule_id order by o.occurrence, o.schedule_id) as schedule_ids,
+        array_agg(o.due_at order by o.occurrence, o.schedule_id) as dues,
+        array_agg(o.version order by o.occurrence, o.schedule_id) as versions
+      from occurrences o left join crowds c on c.team_id = o.team_id and c.span = date_bin(${parcelSpan}::interval, o.due_at, 'epoch')
+        and c.queue = o.queue and c.target = coalesce(o.target_id, 0) and c.priority = coalesce(o.priority, 0)
+      where not o.passed group by 1, 2, 3, 4, 5
     ),
     sized as (
       select t.*, case when g.rate_count is not null then t.target_id end as rated,
@@ -52,13 +60,13 @@ export function packedJobs(tx: Tx, { shard, now, someExist, somePassed }: Packin
     ),
     packed as materialized (
       select nextval('carillon.parcels_id_seq') as id, p.*, (select max(due) from unnest(p.dues) due) as ready_at from (
-        select queue, target_id, priority, rated, seat >= ${sentAtOnce} and target_id is not null and rated is null as waits,
+        select queue, target_id, priority, team_id, rated, seat >= ${sentAtOnce} and target_id is not null and rated is null as waits,
           occurrences[seat * size + 1 : (seat + 1) * size] as occurrences,
           schedule_ids[seat * size + 1 : (seat + 1) * size] as schedule_ids,
           dues[seat * size + 1 : (seat + 1) * size] as dues,
           versions[seat * size + 1 : (seat + 1) * size] as versions
         from sized cross join lateral generate_series(0, (cardinality(occurrences) - 1) / size) seat
-        order by span, coalesce(priority, 0), seat) p
+        order by span, coalesce(priority, 0), team_id nulls first, seat) p
     ),
     inserted_jobs as (
       insert into carillon.jobs (occurrence, schedule_id, due_at, parcel_id, version, shard)
@@ -72,10 +80,10 @@ export function packedJobs(tx: Tx, { shard, now, someExist, somePassed }: Packin
     ),
     ${somePassed ? skippedJobs(tx, shard, now) : tx``}
     inserted_parcels as (
-      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn, turn_at, priority, waited_at, occurrences, schedule_ids)
+      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn, turn_at, priority, team_id, waited_at, occurrences, schedule_ids)
       select id, ${shard}::smallint, queue, case when waits then 'infinity' else ready_at end,
         case when waits then 'infinity' else ${now}::timestamptz + interval '20 seconds' end, target_id,
-        case when waits then 'waits'::carillon.parcel_turn end, case when waits then carillon.turn_place(ready_at, priority) end, priority,
+        case when waits then 'waits'::carillon.parcel_turn end, case when waits then carillon.turn_place(ready_at, priority) end, priority, team_id,
         case when waits then ready_at end, occurrences, schedule_ids
       from packed
       returning id

@@ -16,6 +16,7 @@ import { sealedRows } from "./rows/sealed.ts";
 import { shownRows } from "./rows/shown.ts";
 import { statsRows } from "./rows/stats.ts";
 import { target } from "./rows/target.ts";
+import { teamRows } from "./rows/teams.ts";
 import { ticks } from "./rows/tick.ts";
 import { tokens } from "./rows/token.ts";
 import { versionlessRows } from "./rows/versionless.ts";
@@ -26,6 +27,7 @@ import { worker } from "./rows/worker.ts";
 export const areas: Readonly<Record<string, readonly Mutant[]>> = {
   ingest,
   lanes: laneRows,
+  teams: teamRows,
   target,
   batch: batchRows,
   plan: [...plan, ...asideRows],

@@ -38,14 +38,14 @@ begin
   return query
     with first as materialized (
       -- Without parcels that a claim is taking along at this moment.
-      select p.id, cardinality(p.occurrences) as jobs, p.turn_at from carillon.parcels p
-      where p.id = any(v_next) and coalesce(p.turn, 'granted') = 'waits' order by p.turn_at, p.id limit v_parcels for update skip locked
+      select p.id, cardinality(p.occurrences) as jobs, array_position(v_next, p.id) as place from carillon.parcels p
+      where p.id = any(v_next) and coalesce(p.turn, 'granted') = 'waits' order by array_position(v_next, p.id) limit v_parcels for update skip locked
     ), placed as materialized (
       -- A slow parcel has a few jobs under way at once, a fast parcel all of its jobs.
       select f.id, f.jobs, o.at_once, sum(f.jobs) over place - f.jobs as ahead, sum(o.at_once) over place - o.at_once as slots_ahead
       from first f join carillon.parcels p on p.id = f.id
       cross join lateral (select case p.queue when 'fast' then f.jobs else least(f.jobs, carillon.side_by_side()) end as at_once) o
-      window place as (order by f.turn_at, f.id)
+      window place as (order by f.place)
     ), starting as materialized (
       select l.id, l.jobs, least(l.at_once, coalesce(v_slots - l.slots_ahead, l.at_once)) as slots,
         case when v_job_ms is null then p_now else v_from + l.ahead * v_job_ms * interval '1 millisecond' end as start_at

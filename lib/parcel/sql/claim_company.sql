@@ -54,15 +54,15 @@ begin
   v_now := carillon.clock();
   with free as materialized (
     select p.id, carillon.next_fence(p.fence) as fence, cardinality(p.occurrences) as size, p.turn is null as ready,
-      coalesce(p.turn_at, carillon.turn_place(p.ready_at, p.priority)) as place, p.occurrences, p.schedule_ids
+      array_position(v_next, p.id) as place, p.occurrences, p.schedule_ids
     from carillon.parcels p
     where p.id = any(v_next) and p.shard = any(v_gates) and p.queue = 'slow' and cardinality(p.occurrences) <= v_room
       and (coalesce(p.turn, 'granted') = 'waits'
         or (p.turn is null and p.lease_until is null and p.ready_at <= v_now and coalesce(p.priority, 0) = coalesce(v_head.priority, 0)))
       and coalesce(p.lane, '') = '' and coalesce(p.held_schedule, 0) = 0 and p.owed is not true and p.alone is not true
-    order by p.turn is null, coalesce(p.turn_at, carillon.turn_place(p.ready_at, p.priority)), p.id limit p_most for update skip locked
+    order by p.turn is null, array_position(v_next, p.id) limit p_most for update skip locked
   ), fitting as materialized (
-    select f.* from (select f.*, sum(f.size) over (order by f.ready, f.place, f.id) as jobs from free f) f where f.jobs <= v_room
+    select f.* from (select f.*, sum(f.size) over (order by f.ready, f.place) as jobs from free f) f where f.jobs <= v_room
   )
   select p.ids, p.fences, p.sizes, l.first, l.last, l.occurrences, l.schedule_ids
   into v_ids, v_fences, v_sizes, v_from, v_to, v_occurrences, v_schedule_ids

@@ -1,5 +1,5 @@
 -- Moves jobs of other parcels into a slow parcel until it holds p_size jobs at most: of parcels of the same
--- target, shard and priority that wait for a turn or are ready and not claimed. A parcel costs the same with
+-- target, shard, priority and team that wait for a turn or are ready and not claimed. A parcel costs the same with
 -- two jobs as with two hundred, and thousands of parcels with two jobs each would wait for that cost. The
 -- emptied parcels are deleted, and their messages find nothing. A parcel in quarantine is left out, as by
 -- carillon.due_turns: its jobs cannot be moved.
@@ -23,7 +23,7 @@ begin
     -- The first 250 of all shards, in their order: the index does not have the shard.
     (select p.id, p.shard from carillon.parcels p
       where p.target_id = p_head.target_id and p.turn = 'waits' and coalesce(p.priority, 0) = coalesce(p_head.priority, 0)
-        and p.turn_at <= carillon.turn_place(p_now, p_head.priority)
+        and coalesce(p.team_id, 0) = coalesce(p_head.team_id, 0) and p.turn_at <= carillon.turn_place(p_now, p_head.priority)
       order by p.turn_at, p.id limit 250)
     union all
     (select p.id, p.shard from carillon.parcels p
@@ -35,6 +35,7 @@ begin
     from near o join carillon.parcels p on p.id = o.id
     where o.shard = p_head.shard and o.id <> p_head.id and p.queue = 'slow' and coalesce(p.lane, '') = '' and coalesce(p.held_schedule, 0) = 0
       and p.owed is not true and p.alone is not true and coalesce(p.priority, 0) = coalesce(p_head.priority, 0)
+      and coalesce(p.team_id, 0) = coalesce(p_head.team_id, 0)
       and (p.turn = 'waits' or (p.turn is null and p.lease_until is null and p.ready_at <= p_now))
       and (not exists (select from carillon.quarantine q where q.consumer = 'turn')
         or not exists (select from carillon.quarantine q where q.consumer = 'turn' and q.item = 'parcel ' || p.id))

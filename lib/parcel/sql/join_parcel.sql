@@ -1,5 +1,5 @@
 -- Moves the one job of a slow parcel, which the calling edit has made, into an unclaimed parcel of the same
--- target, shard, priority and quarter of a second, if there is one with fewer than ten jobs. So jobs that are
+-- target, shard, priority, team and quarter of a second, if there is one with fewer than ten jobs. So jobs that are
 -- made one by one do not need a message each. Both parcels must be ready more than a second from now. Parcels
 -- of targets with limits, in lanes, under a hold, of the backlog and those that travel alone are left out.
 -- Locks: the other parcel's row with skip locked, the job, and the new parcel's row.
@@ -27,7 +27,8 @@ begin
   where p.queue = 'slow' and p.target_id = v_new.target_id and p.shard = v_new.shard and p.lease_until is null and p.turn is null
     and p.ready_at >= greatest(v_from, date_bin('250 ms', v_new.ready_at, 'epoch')) and p.ready_at < date_bin('250 ms', v_new.ready_at, 'epoch') + interval '250 ms'
     and p.lane is null and p.held_schedule is null and p.owed is not true and p.alone is not true
-    and p.priority is not distinct from v_new.priority and cardinality(p.occurrences) < 10 and p.id <> p_parcel
+    and p.priority is not distinct from v_new.priority and p.team_id is not distinct from v_new.team_id
+    and cardinality(p.occurrences) < 10 and p.id <> p_parcel
     -- A parcel that still lists a withdrawn job of this schedule is left out: it would list the job twice.
     and v_new.schedule_ids[1] <> all (p.schedule_ids)
   order by p.ready_at, p.id limit 1 for update skip locked;

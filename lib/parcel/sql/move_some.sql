@@ -30,10 +30,10 @@ begin
         and j.state = 'waiting' and j.parcel_id = p_parcel
       returning j.occurrence, j.schedule_id, j.kind, j.n
     )
-    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn_at, priority, owed, alone, made_at, sent_at, waited_at,
+    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn_at, priority, team_id, owed, alone, made_at, sent_at, waited_at,
       occurrences, schedule_ids, kinds, ns)
     select v_id, v_parcel.shard, v_parcel.queue, v_parcel.ready_at, v_now + interval '20 seconds', v_parcel.target_id, v_parcel.turn_at, v_parcel.priority,
-      v_parcel.owed, v_parcel.alone, v_parcel.made_at, v_parcel.sent_at, v_parcel.waited_at, array_agg(m.occurrence order by m.occurrence, m.schedule_id, m.kind, m.n),
+      v_parcel.team_id, v_parcel.owed, v_parcel.alone, v_parcel.made_at, v_parcel.sent_at, v_parcel.waited_at, array_agg(m.occurrence order by m.occurrence, m.schedule_id, m.kind, m.n),
       array_agg(m.schedule_id order by m.occurrence, m.schedule_id, m.kind, m.n), array_agg(m.kind order by m.occurrence, m.schedule_id, m.kind, m.n),
       array_agg(m.n order by m.occurrence, m.schedule_id, m.kind, m.n)
     from moved m having count(*) > 0

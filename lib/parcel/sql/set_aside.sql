@@ -45,12 +45,13 @@ begin
           array_agg(n order by occurrence, schedule_id, kind, n) as ns
         from seated group by queue, target_id, held, seat order by seat) g
     ), inserted as (
-      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, held_schedule, target_id, turn_at, priority, owed, alone, made_at, occurrences, schedule_ids, kinds,
-        ns)
+      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, held_schedule, target_id, turn_at, priority, team_id, owed, alone, made_at, occurrences,
+        schedule_ids, kinds, ns)
       -- In time for a message to come when the parcel is ready: the sweep looks once a minute, and the queue
       -- can delay a message for longer than these 150 seconds.
       select id, p_parcel.shard, queue, ready_at, greatest(p_now, ready_at - interval '150 seconds'), held, target_id,
-        case when held is null then coalesce(p_parcel.turn_at, carillon.turn_place(p_parcel.ready_at, p_parcel.priority)) end, p_parcel.priority, p_parcel.owed, p_parcel.alone,
+        case when held is null then coalesce(p_parcel.turn_at, carillon.turn_place(p_parcel.ready_at, p_parcel.priority)) end, p_parcel.priority, p_parcel.team_id, p_parcel.owed,
+        p_parcel.alone,
         p_parcel.made_at, occurrences, schedule_ids, kinds, ns
       from packed
     ), moved as (

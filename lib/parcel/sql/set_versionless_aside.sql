@@ -62,8 +62,9 @@ begin
       end if;
     else
       v_id := nextval('carillon.parcels_id_seq');
-      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, priority, owed, alone, made_at, sent_at, occurrences, schedule_ids, kinds, ns)
-      values (v_id, p_parcel.shard, p_parcel.queue, p_now, p_now + interval '1 minute', p_parcel.priority, p_parcel.owed, p_parcel.alone,
+      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, priority, team_id, owed, alone, made_at, sent_at, occurrences, schedule_ids, kinds,
+        ns)
+      values (v_id, p_parcel.shard, p_parcel.queue, p_now, p_now + interval '1 minute', p_parcel.priority, p_parcel.team_id, p_parcel.owed, p_parcel.alone,
         p_parcel.made_at, p_parcel.sent_at, v_own.occurrences, v_own.schedule_ids, v_own.kinds, v_own.ns);
       return query
         insert into carillon.quarantine (consumer, item, schedule_id, reason, first_at, last_at, tries, next_at)

@@ -15,10 +15,10 @@ begin
     select nextval('carillon.parcels_id_seq') as id, f.at + 1 as first, f.at + p_size as last
     from (select at from generate_series(p_keep, cardinality(p_parcel.occurrences) - 1, p_size) at order by at) f
   ), made as (
-    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn, turn_at, priority, owed, made_at, sent_at, waited_at, occurrences, schedule_ids, kinds,
-      ns)
+    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn, turn_at, priority, team_id, owed, made_at, sent_at, waited_at, occurrences,
+      schedule_ids, kinds, ns)
     select c.id, p_parcel.shard, p_parcel.queue, 'infinity', 'infinity', p_parcel.target_id, 'waits',
-      coalesce(p_parcel.turn_at, carillon.turn_place(p_parcel.ready_at, p_parcel.priority)), p_parcel.priority, p_parcel.owed,
+      coalesce(p_parcel.turn_at, carillon.turn_place(p_parcel.ready_at, p_parcel.priority)), p_parcel.priority, p_parcel.team_id, p_parcel.owed,
       p_parcel.made_at, p_parcel.sent_at, coalesce(p_parcel.waited_at, carillon.clock()), p_parcel.occurrences[c.first : c.last], p_parcel.schedule_ids[c.first : c.last], p_parcel.kinds[c.first : c.last], p_parcel.ns[c.first : c.last]
     from cut c
   )

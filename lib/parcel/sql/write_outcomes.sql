@@ -132,11 +132,11 @@ begin
       select d.schedule_id, d.version, p_now, f.failures || ' jobs in a row are dead.', d.shard
       from dead_runs d join runs f on f.schedule_id = d.schedule_id where f.failures >= d.hold_after
     )
-    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn_at, priority, owed, alone, made_at, occurrences, schedule_ids,
-      kinds, ns)
+    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, turn_at, priority, team_id, owed, alone, made_at, occurrences,
+      schedule_ids, kinds, ns)
     select p.id, p.shard, p_parcel.queue, p.ready_at, greatest(p_now + interval '20 seconds', p.ready_at - interval '150 seconds'),
       -- A job that never started keeps its turn at the target.
-      p_parcel.target_id, case when p.back then p_parcel.turn_at end, p_parcel.priority, p_parcel.owed,
+      p_parcel.target_id, case when p.back then p_parcel.turn_at end, p_parcel.priority, p_parcel.team_id, p_parcel.owed,
       case when p.back and (p_alone or p_parcel.alone) then true end, case when p.back then p_parcel.made_at else p_now end, p.occurrences,
       p.schedule_ids, p.kinds, p.ns
     from packed p

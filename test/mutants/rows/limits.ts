@@ -10,9 +10,9 @@ export const limitRows: readonly Mutant[] = [
   {
     name: "set_aside: a job that killed its worker stays alone",
     file: "lib/parcel/sql/set_aside.sql",
-    text: "p_parcel.priority, p_parcel.owed, p_parcel.alone,\n        p_parcel.made_at, occurrences, schedule_ids, kinds, ns\n      from packed",
+    text: "p_parcel.owed,\n        p_parcel.alone,\n        p_parcel.made_at, occurrences, schedule_ids, kinds, ns\n      from packed",
     replacement:
-      "p_parcel.priority, p_parcel.owed, null,\n        p_parcel.made_at, occurrences, schedule_ids, kinds, ns\n      from packed",
+      "p_parcel.owed,\n        null,\n        p_parcel.made_at, occurrences, schedule_ids, kinds, ns\n      from packed",
     tests: ["test/parcel/stays-alone.test.ts"],
   },
   {
