@@ -215,7 +215,9 @@ describe("a large team beside others", () => {
   test("small parcels of other teams are not filled up with the jobs of a large team", async () => {
     await dueOnce(world, "large", 200, { target: { handler: "shared" } });
     await dueOnce(world, "few", 4, { target: { handler: "shared" } });
+    await world.sql`update carillon.targets set cost_ms = 1 where name = 'handler/shared'`;
     const large = await teamOf(world, "large");
+    await inOneShard(world);
     await world.tick();
     await world.clock.setNow(due);
     const mixed = await world.sql<{ id: string }[]>`select id from carillon.parcels where team_id is null`;
