@@ -48,13 +48,6 @@ export const teamRows: readonly Mutant[] = [
     tests: teams,
   },
   {
-    name: "due_turns: parcels of a large team come after others",
-    file: "lib/limit/sql/due_turns.sql",
-    text: "interval '10 minutes' + min(",
-    replacement: "min(",
-    tests: teams,
-  },
-  {
     name: "due_turns: large teams share a target by their weights",
     file: "lib/limit/sql/due_turns.sql",
     text: "select t.weight from",
