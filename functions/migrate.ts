@@ -8,6 +8,7 @@ import { type Assemble, type Invocation, onDemand } from "../lib/config/function
 import { functionConnections } from "../lib/config/function-connections.ts";
 import { logFrom } from "../lib/config/log-from.ts";
 import { migrationTime } from "../lib/config/migration-time.ts";
+import { parsePrefixWeights } from "../lib/config/prefix-weights.ts";
 import { parseQuotas } from "../lib/config/quota-setting.ts";
 import { connect, type Sql } from "../lib/db/connect.ts";
 import { connectAsOwner, secretText } from "../lib/db/migrate/connect-as-owner.ts";
@@ -16,6 +17,7 @@ import { type MigrateLimits, migrateOnce } from "../lib/db/migrate/migrate.ts";
 import { migrationsDirectory, readMigrations } from "../lib/db/migrate/migration.ts";
 import { refuseTestClock } from "../lib/db/migrate/refuse-test-clock.ts";
 import { defineQuotas } from "../lib/quota/define-quotas.ts";
+import { defineWeights } from "../lib/quota/define-weights.ts";
 import { ensureSealingKey } from "../lib/sealing/first-key.ts";
 import type { VaultAccess } from "../lib/sealing/vault-request.ts";
 import { callLimits } from "../lib/target/invoke-function.ts";
@@ -28,6 +30,7 @@ const properties = z.object({
   /** The database's address. Older releases did not send it. */
   database: z.string().min(1).optional(),
   quotas: z.array(z.string()).default([]),
+  prefixWeights: z.array(z.string()).default([]),
 });
 
 /** The answer of the first call; the provider repeats it with each further call. */
@@ -102,10 +105,11 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
       if (onRds) await sql.begin(await functionLogins(env, secrets));
       if (run.ahead) log.warn("migration.ahead");
       else {
-        const { adminTokenSecret, quotas } = event.ResourceProperties;
+        const { adminTokenSecret, quotas, prefixWeights } = event.ResourceProperties;
         if (await takesFirstToken(event, sql))
           await ensureAdminToken(sql, await secretText(secrets, adminTokenSecret));
         await defineQuotas(sql, parseQuotas(quotas));
+        await defineWeights(sql, parsePrefixWeights(prefixWeights));
       }
       if (!run.ahead && vault !== null && (await ensureSealingKey(sql, vault, "carillon")) === "made again")
         log.warn("credentials.lost");

@@ -129,6 +129,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
       webhooks,
       keys,
       quotas: settings.quotas,
+      prefixWeights: settings.prefixWeights,
       logRetention,
       code,
     });

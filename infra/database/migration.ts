@@ -23,6 +23,7 @@ export interface MigrationProps {
   readonly webhooks: WebhookSender;
   readonly keys: OwnKeys;
   readonly quotas: readonly string[];
+  readonly prefixWeights: readonly string[];
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
 }
@@ -104,6 +105,7 @@ export class Migration extends Construct {
         adminTokenSecret: this.adminToken.secretArn,
         logins: props.database.logins,
         ...(props.quotas.length === 0 ? {} : { quotas: props.quotas }),
+        ...(props.prefixWeights.length === 0 ? {} : { prefixWeights: props.prefixWeights }),
         database: props.database.address,
       },
     });

@@ -6,6 +6,7 @@ import {
   parseLifecycleEvents,
 } from "../../lib/config/lifecycle-events.ts";
 import { namedTwice } from "../../lib/config/prefix-rates.ts";
+import { parsePrefixWeight } from "../../lib/config/prefix-weights.ts";
 import { parseQuota } from "../../lib/config/quota-setting.ts";
 import { textList, textOrToken, wholeNumber, yesOrNo } from "./shapes.ts";
 
@@ -38,6 +39,21 @@ export const operationsSettings = {
     }),
     "the others have the limits without a prefix",
   ).refine((list) => namedTwice(list) === null, "it takes one limit of each kind for a prefix"),
+  /**
+   * The weight of a prefix beside others that have [many jobs due at
+   * once](jobs.md#many-jobs-of-one-team): `billing:=3` has three times the workers of others.
+   * Default: 1 for each prefix.
+   */
+  prefixWeights: textList(
+    z.string().superRefine((text, context) => {
+      try {
+        parsePrefixWeight(text);
+      } catch (error) {
+        context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
+      }
+    }),
+    "the others have the weight 1",
+  ).refine((list) => namedTwice(list) === null, "it takes one weight for a prefix"),
   /**
    * The service that starts the tick each minute: a `rule` of EventBridge, or EventBridge's
    * `scheduler`.

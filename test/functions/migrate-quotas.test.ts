@@ -28,3 +28,22 @@ test("A deployment replaces the limits, and changes nothing where they are the s
   expect(await limits()).toEqual([]);
   expect(await mark()).not.toEqual(before);
 });
+
+test("A deployment replaces the weights of prefixes", async () => {
+  const secrets = { first: "the-first-token" };
+  const withWeights = (event: MigrationEvent, ...prefixWeights: string[]): MigrationEvent =>
+    event.RequestType === "Delete"
+      ? event
+      : { ...event, ResourceProperties: { ...event.ResourceProperties, prefixWeights } };
+  const weights = () => own.sql`select prefix, weight from carillon.teams order by prefix`;
+  await own.invoke(withWeights(create("first"), "billing:=3", "mail:=2"), secrets);
+  expect(await weights()).toEqual([
+    { prefix: "billing:", weight: 3 },
+    { prefix: "mail:", weight: 2 },
+  ]);
+  await own.invoke(withWeights(update("first", "first"), "mail:=5"), secrets);
+  expect(await weights()).toEqual([
+    { prefix: "billing:", weight: 1 },
+    { prefix: "mail:", weight: 5 },
+  ]);
+});

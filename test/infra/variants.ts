@@ -158,6 +158,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     apiRatePerToken: "100/s",
     apiRatePerPrefix: "1000/s, billing:=2000/s",
     quotas: "schedules=2000000, billing:=firesPerMinute=none",
+    prefixWeights: "billing:=3, mail:=2",
     apiRequireIfMatch: "true",
   },
 

@@ -26,7 +26,11 @@ async function askedOnce(env: Record<string, string>): Promise<Watched> {
   const watched = await watchPreparedNames(database.url);
   const nowhere = "http://127.0.0.1:1";
   const { databasePrepare, lifecycle } = readSettings(env);
-  const databases = await prepareGiven(watched.url, { token, vault: testVault, quotas: [] }, silentLog);
+  const databases = await prepareGiven(
+    watched.url,
+    { token, vault: testVault, quotas: [], prefixWeights: [] },
+    silentLog,
+  );
   // Tables that migrations change are queried without names, independently of the functions'
   // setting.
   expect([watched.names(), watched.prepared() > 0]).toEqual([[], true]);

@@ -103,6 +103,7 @@ test.each([
   ["CARILLON_CORS_ORIGINS", "http://localhost:5173,*"],
   ["CARILLON_PAGE_NAME", "-"],
   ["CARILLON_QUOTAS", "schedules=many"],
+  ["CARILLON_PREFIX_WEIGHTS", "billing:=0"],
   ["CARILLON_PAGE_NAME", "x".repeat(41)],
   ["DATABASE_PREPARE", "no"],
 ])("%s=%s is refused when the stack starts, not when a job needs it", (variable, value) => {

@@ -236,4 +236,47 @@ describe("a large team beside others", () => {
       mixed[0]?.id,
     );
   });
+
+  const turnsAt = (now: Date, most: number) => world.sql<{ team: number }[]>`
+    select coalesce(p.team_id, 0) as team
+    from carillon.due_turns((select id from carillon.targets where name = 'handler/shared'), ${now}, ${most}) with ordinality d (id, jobs, n)
+    join carillon.parcels p on p.id = d.id order by d.n`;
+  const allWait = () => world.sql`
+    update carillon.parcels p set turn = 'waits', turn_at = l.due_at, waited_at = l.due_at, ready_at = 'infinity', offer_at = 'infinity'
+    from (select j.parcel_id, min(j.due_at) as due_at from carillon.jobs j group by 1) l where l.parcel_id = p.id`;
+
+  test.each([
+    { later: 10 * minute - second, first: "the other jobs" },
+    { later: 10 * minute + second, first: "those of the large team" },
+  ])("jobs that are due $later ms after those of a large team at a handler: $first go first", async (row) => {
+    await dueOnce(world, "large", 10, { target: { handler: "shared" } });
+    const large = await teamOf(world, "large");
+    await world.tick();
+    await dueOnce(world, "few", 2, { target: { handler: "shared" } }, at(minute + row.later));
+    await world.clock.setNow(at(minute + row.later));
+    await world.tick();
+    await allWait();
+    const turns = await turnsAt(at(minute + row.later), 10);
+    const first = row.first === "those of the large team" ? large : 0;
+    expect(turns.map(({ team }) => team)[0]).toBe(first);
+    expect(new Set(turns.map(({ team }) => team))).toEqual(new Set([0, large]));
+  });
+
+  test("of forty large teams at a handler a claim looks at thirty-two, and at others in each millisecond", async () => {
+    await dueOnce(world, "many", 800, { target: { handler: "shared" } });
+    await world.tick();
+    await world.sql`select carillon.keep_team('team-' || n) from generate_series(1, 40) n`;
+    await world.sql`
+      update carillon.parcels p set team_id = t.id
+      from carillon.teams t where t.id % 40 = p.id % 40`;
+    await allWait();
+    const seen = new Map<number, number>();
+    for (let ms = 0; ms < 80; ms += 1) {
+      const teams = new Set((await turnsAt(new Date(due.getTime() + ms), 1_000)).map(({ team }) => team));
+      expect(teams.size).toBeLessThanOrEqual(32);
+      for (const team of teams) seen.set(team, (seen.get(team) ?? 0) + 1);
+    }
+    expect(seen.size).toBe(40);
+    expect(Math.min(...seen.values())).toBeGreaterThan(20);
+  });
 });

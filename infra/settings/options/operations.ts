@@ -14,6 +14,12 @@ export interface OperationsOptions {
    */
   readonly quotas?: readonly string[] | undefined;
   /**
+   * The weight of a prefix beside others that have [many jobs due at
+   * once](jobs.md#many-jobs-of-one-team): `billing:=3` has three times the workers of others.
+   * Default: 1 for each prefix.
+   */
+  readonly prefixWeights?: readonly string[] | undefined;
+  /**
    * The service that starts the tick each minute: a `rule` of EventBridge, or EventBridge's
    * `scheduler`.
    *

@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto";
 import path from "node:path";
+import type { PrefixWeight } from "../../config/prefix-weights.ts";
 import type { QuotaLimit } from "../../config/quota-setting.ts";
 import { connect, type Sql } from "../../db/connect.ts";
 import { migrate } from "../../db/migrate/migrate.ts";
 import { readMigrations } from "../../db/migrate/migration.ts";
 import type { Log } from "../../log/log.ts";
 import { defineQuotas } from "../../quota/define-quotas.ts";
+import { defineWeights } from "../../quota/define-weights.ts";
 import { ensureSealingKey } from "../../sealing/first-key.ts";
 import type { KeyVault } from "../../sealing/key-vault.ts";
 import { ensureAdminToken } from "../../token/token.ts";
@@ -32,6 +34,7 @@ export interface FirstSecrets {
 /** The rows that a start writes. */
 export interface FirstRows extends FirstSecrets {
   quotas: readonly QuotaLimit[];
+  prefixWeights: readonly PrefixWeight[];
 }
 
 const databaseName = "carillon";
@@ -63,12 +66,17 @@ export async function prepareGiven(url: string, rows: FirstRows, log: Log): Prom
   return { tick: url, worker: url, handler: url, ingest: url, api: url };
 }
 
-async function prepare(url: string, { token, vault, quotas }: FirstRows, log: Log): Promise<void> {
+async function prepare(
+  url: string,
+  { token, vault, quotas, prefixWeights }: FirstRows,
+  log: Log,
+): Promise<void> {
   await withConnection(url, async (sql) => {
     await migrate(sql, await readMigrations(path.join(packageRoot, "migrations")), log);
     await ensureAdminToken(sql, token);
     if ((await ensureSealingKey(sql, vault, "carillon")) === "made again") log.warn("credentials.lost");
     await defineQuotas(sql, quotas);
+    await defineWeights(sql, prefixWeights);
   });
 }
 

@@ -4,8 +4,8 @@ import { type Environment, integer } from "../../config/environment.ts";
 import { eventSourcesFrom } from "../../config/event-sources.ts";
 import { lifecycleFrom } from "../../config/lifecycle.ts";
 import { pageNameForm, pageNamePattern } from "../../config/page-name.ts";
+import { type PrefixWeight, parsePrefixWeights } from "../../config/prefix-weights.ts";
 import { parseQuotas, type QuotaLimit } from "../../config/quota-setting.ts";
-import { errorText } from "../../log/error-text.ts";
 import { reachFrom } from "../../webhook/reach.ts";
 import { hostForm, isHost } from "./callers.ts";
 
@@ -33,6 +33,8 @@ export interface LocalSettings {
   lifecycle: Environment;
   /** The most that callers of each prefix may have. */
   quotas: readonly QuotaLimit[];
+  /** The weights of prefixes with many jobs due at once. */
+  prefixWeights: readonly PrefixWeight[];
   /** The origins whose pages may call the API, separated by commas. */
   corsOrigins: string | undefined;
   /** Names of this machine, besides those of the loopback interface, to which its ports answer. */
@@ -72,7 +74,8 @@ export function readSettings(env: Environment): LocalSettings {
     webhookAllow: readWebhookAllow(env),
     eventSources: readEventSources(env),
     lifecycle: readLifecycle(env),
-    quotas: readQuotas(given(env, "CARILLON_QUOTAS")),
+    quotas: readEntries(env, "CARILLON_QUOTAS", parseQuotas),
+    prefixWeights: readEntries(env, "CARILLON_PREFIX_WEIGHTS", parsePrefixWeights),
     corsOrigins: readCorsOrigins(given(env, "CARILLON_CORS_ORIGINS")),
     hosts: readHosts(given(env, "CARILLON_HOSTS")),
     handlersFile: absolute(given(env, "CARILLON_HANDLERS")),
@@ -114,11 +117,14 @@ function readLifecycle(env: Environment): Environment {
   return { LIFECYCLE_EVENTS: notify.length === 0 ? "none" : notify.join(","), CARILLON_EVENTS_BUS: bus };
 }
 
-function readQuotas(text: string | undefined): QuotaLimit[] {
+function readEntries<T>(env: Environment, name: string, parse: (texts: readonly string[]) => T[]): T[] {
+  const text = given(env, name);
   try {
-    return parseQuotas(text === undefined ? [] : text.split(",").map((entry) => entry.trim()));
+    return parse(text === undefined ? [] : text.split(",").map((entry) => entry.trim()));
   } catch (error) {
-    throw new Error(`The environment variable CARILLON_QUOTAS: ${errorText(error)}.`);
+    throw new Error(
+      `The environment variable ${name}: ${error instanceof Error ? error.message : String(error)}.`,
+    );
   }
 }
 

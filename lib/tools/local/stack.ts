@@ -148,7 +148,7 @@ async function startDatabase(
   secrets: FirstSecrets,
   started: Closers,
 ): Promise<{ urls: DatabaseUrls; broken: Promise<string> }> {
-  const rows = { ...secrets, quotas: settings.quotas };
+  const rows = { ...secrets, quotas: settings.quotas, prefixWeights: settings.prefixWeights };
   if (settings.databaseUrl !== undefined) {
     return { urls: await prepareGiven(settings.databaseUrl, rows, log), broken: new Promise(() => {}) };
   }

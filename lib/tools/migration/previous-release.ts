@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "1eec7e917c2c1eee95dcc93974b8377eb470c90a6330d5502dede743a51d663e",
+  migrationsDigest: "f32fe5e07eb1db63a843cc812b01be5942a9943ca127f6dfdcfbe49657ad4fc9",
 } as const;

@@ -81,7 +81,7 @@ async function startDatabase(
 ): Promise<{ sql: Sql; clock: DatabaseClock; url: string }> {
   const server = await startPostgres({ dataDir, settings: { max_connections: "140" } });
   started.defer(() => server.stop());
-  await prepareEmbedded(server.socketUrl, { ...secrets, quotas: [] }, log);
+  await prepareEmbedded(server.socketUrl, { ...secrets, quotas: [], prefixWeights: [] }, log);
   const own = new URL(server.socketUrl);
   own.pathname = "/carillon";
   const sql = connect({ DATABASE_URL: own.href }, { max: 2 });
