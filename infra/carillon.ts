@@ -128,8 +128,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
       database,
       webhooks,
       keys,
-      quotas: settings.quotas,
-      prefixWeights: settings.prefixWeights,
+      settings,
       logRetention,
       code,
     });

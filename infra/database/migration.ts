@@ -14,6 +14,7 @@ import { admitReader } from "../keys/admit-reader.ts";
 import type { OwnKeys } from "../keys/own-keys.ts";
 import type { Network } from "../network/network.ts";
 import { packageRoot } from "../package-root.ts";
+import type { Settings } from "../settings.ts";
 import { acknowledge, acknowledgeWildcards } from "../watch/acknowledge.ts";
 import type { Database } from "./database.ts";
 
@@ -22,8 +23,7 @@ export interface MigrationProps {
   readonly database: Database;
   readonly webhooks: WebhookSender;
   readonly keys: OwnKeys;
-  readonly quotas: readonly string[];
-  readonly prefixWeights: readonly string[];
+  readonly settings: Pick<Settings, "quotas" | "prefixWeights">;
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
 }
@@ -95,6 +95,7 @@ export class Migration extends Construct {
       frameworkCompleteAndTimeoutRole: this.providerRole("ProviderWaitRole", fn, providerLogs),
     });
     acknowledgeWaiting(provider);
+    const { quotas, prefixWeights } = props.settings;
     const applied = new CustomResource(this, "Applied", {
       resourceType: "Custom::CarillonMigration",
       serviceToken: provider.serviceToken,
@@ -104,8 +105,8 @@ export class Migration extends Construct {
         migrations: FileSystem.fingerprint(migrations),
         adminTokenSecret: this.adminToken.secretArn,
         logins: props.database.logins,
-        ...(props.quotas.length === 0 ? {} : { quotas: props.quotas }),
-        ...(props.prefixWeights.length === 0 ? {} : { prefixWeights: props.prefixWeights }),
+        ...(quotas.length === 0 ? {} : { quotas }),
+        ...(prefixWeights.length === 0 ? {} : { prefixWeights }),
         database: props.database.address,
       },
     });

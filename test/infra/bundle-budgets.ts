@@ -5,12 +5,12 @@
 export const bundleBudgets: Readonly<Record<string, number>> = {
   Api: 1_358_000,
   Archive: 540_000,
-  FastWorker: 868_000,
-  Ingest: 710_000,
+  FastWorker: 872_000,
+  Ingest: 714_000,
   Migration: 468_000,
   Page: 22_000,
-  SlowWorker: 868_000,
+  SlowWorker: 872_000,
   StackSchedules: 385_000,
-  Tick: 860_000,
+  Tick: 864_000,
   WebhookSender: 360_000,
 };

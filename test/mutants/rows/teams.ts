@@ -50,8 +50,36 @@ export const teamRows: readonly Mutant[] = [
   {
     name: "due_turns: large teams share a target by their weights",
     file: "lib/limit/sql/due_turns.sql",
-    text: "select t.weight from",
-    replacement: "select 1 from",
+    text: "(select w.weight from carillon.teams w where w.id = t.team)::float8",
+    replacement: "1::float8",
+    tests: teams,
+  },
+  {
+    name: "due_turns: places that a team has count for its turn",
+    file: "lib/limit/sql/due_turns.sql",
+    text: "k.target_id = p_target and k.team_id = t.team",
+    replacement: "false",
+    tests: teams,
+  },
+  {
+    name: "due_turns: a large team's parcels come before others that are ready ten minutes later",
+    file: "lib/limit/sql/due_turns.sql",
+    text: "interval '10 minutes' + min",
+    replacement: "interval '10 days' + min",
+    tests: teams,
+  },
+  {
+    name: "due_turns: a claim looks at a bounded number of teams",
+    file: "lib/limit/sql/due_turns.sql",
+    text: "where t.found < 16",
+    replacement: "where true",
+    tests: teams,
+  },
+  {
+    name: "due_turns: the teams that a claim looks at change",
+    file: "lib/limit/sql/due_turns.sql",
+    text: "% (e.last + 1))::int as middle",
+    replacement: "% 1)::int as middle",
     tests: teams,
   },
   {
