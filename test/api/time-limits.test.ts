@@ -105,11 +105,13 @@ describe("a request that takes too long as a whole", () => {
 
 test("The login counts toward the time of a request", async () => {
   const own = await filled({ ...requestLimits, bulk: { statementMs: null, wholeMs: 2_000 } });
-  const { status, headers } = await own.sql.begin(async (tx) => {
+  const { status, headers, json } = await own.sql.begin(async (tx) => {
     await tx`lock table carillon.tokens in access exclusive mode`;
     return send(own, "read");
   });
   expect([status, headers["retry-after"]]).toEqual([503, "2"]);
+  // Not the answer of a wait for a lock, which ends after five seconds.
+  expect(json).toMatchObject({ detail: "The database does not answer at the moment; try again." });
   await own.stop();
 });
 

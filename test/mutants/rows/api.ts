@@ -45,7 +45,7 @@ export const apiRows: readonly Mutant[] = [
     file: "lib/db/pool.ts",
     text: "const inTime = cutAtEnd(time, slot.line.cut);",
     replacement: "const inTime = cutAtEnd(undefined, slot.line.cut);",
-    tests: [timeLimitsTest],
+    tests: [requestTimeTest],
   },
   {
     name: "api: the connection of a transaction is cut at the end of its request",
