@@ -59,6 +59,7 @@ const forbidden: Forbidden[] = [
       "test/gate/gate.test.ts": "the tests that it writes cause an error after their end",
       "test/db/long-migrations.test.ts": "its statement is still running when its connection is killed",
       "test/db/killed-connection.test.ts": "its statement is still running when its connection is killed",
+      "test/db/request-time.test.ts": "its statements are still running when the time of their request ends",
       "test/functions/blocked-process.test.ts":
         "its process lets the event loop run beside a watch that counts its checks",
       "test/target/handler-session.test.ts": "its statement is still running when its handler ends",
