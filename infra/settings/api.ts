@@ -5,7 +5,7 @@ import { isOrigin, originForm } from "../../lib/config/cors-origins.ts";
 import { logsLinkFault } from "../../lib/config/logs-link.ts";
 import { pageNameForm, pageNamePattern } from "../../lib/config/page-name.ts";
 import { namedTwice, parsePrefixRate } from "../../lib/config/prefix-rates.ts";
-import { textList, textOrToken, wholeNumber, yesOrNo } from "./shapes.ts";
+import { parsedText, textList, textOrToken, wholeNumber, yesOrNo } from "./shapes.ts";
 
 /**
  * Stands in for a principal whose ARN is still a CDK token; the scope and prefix are known and can
@@ -46,16 +46,10 @@ export const apiSettings = {
    * prefix, `billing:=2000/s` for one. Tokens that reach every key have no such rate. Default: no
    * limit.
    */
-  apiRatePerPrefix: textList(
-    z.string().superRefine((text, context) => {
-      try {
-        parsePrefixRate(text);
-      } catch (error) {
-        context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
-      }
-    }),
-    "the others have the rate without a prefix",
-  ).refine((list) => namedTwice(list) === null, "it takes one rate for each prefix, and one for all others"),
+  apiRatePerPrefix: textList(parsedText(parsePrefixRate), "the others have the rate without a prefix").refine(
+    (list) => namedTwice(list) === null,
+    "it takes one rate for each prefix, and one for all others",
+  ),
   /**
    * Whether changes of versioned objects need an If-Match, so that a caller cannot overwrite a
    * version that it has not seen.
@@ -125,13 +119,9 @@ export const apiSettings = {
    * keys, such as `arn:aws:iam::123456789012:role/billing write billing:`; the first match counts.
    */
   apiPrincipals: textList(
-    z.string().superRefine((text, context) => {
-      try {
-        parseAllowedPrincipal(Token.isUnresolved(text) ? text.replace(/^\S+/, someRole) : text);
-      } catch (error) {
-        context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
-      }
-    }),
+    parsedText((text) =>
+      parseAllowedPrincipal(Token.isUnresolved(text) ? text.replace(/^\S+/, someRole) : text),
+    ),
     "name many at once by ending them with *",
   ),
   /** With jwt: the address of the issuer, exactly as in `iss`. */

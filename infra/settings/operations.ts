@@ -8,7 +8,7 @@ import {
 import { namedTwice } from "../../lib/config/prefix-rates.ts";
 import { parsePrefixWeight } from "../../lib/config/prefix-weights.ts";
 import { parseQuota } from "../../lib/config/quota-setting.ts";
-import { textList, textOrToken, wholeNumber, yesOrNo } from "./shapes.ts";
+import { parsedText, textList, textOrToken, wholeNumber, yesOrNo } from "./shapes.ts";
 
 const logRetentions: readonly number[] = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653,
@@ -29,31 +29,19 @@ export const operationsSettings = {
    * `billing:=schedules=5000000` for one, `billing:=firesPerMinute=none` for no limit. [Quotas](quotas.md)
    * lists the kinds and their defaults. Default: those.
    */
-  quotas: textList(
-    z.string().superRefine((text, context) => {
-      try {
-        parseQuota(text);
-      } catch (error) {
-        context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
-      }
-    }),
-    "the others have the limits without a prefix",
-  ).refine((list) => namedTwice(list) === null, "it takes one limit of each kind for a prefix"),
+  quotas: textList(parsedText(parseQuota), "the others have the limits without a prefix").refine(
+    (list) => namedTwice(list) === null,
+    "it takes one limit of each kind for a prefix",
+  ),
   /**
    * The weight of a prefix beside others that have [many jobs due at
    * once](jobs.md#many-jobs-of-one-team): `billing:=3` has three times the workers of others.
    * Default: 1 for each prefix.
    */
-  prefixWeights: textList(
-    z.string().superRefine((text, context) => {
-      try {
-        parsePrefixWeight(text);
-      } catch (error) {
-        context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
-      }
-    }),
-    "the others have the weight 1",
-  ).refine((list) => namedTwice(list) === null, "it takes one weight for a prefix"),
+  prefixWeights: textList(parsedText(parsePrefixWeight), "the others have the weight 1").refine(
+    (list) => namedTwice(list) === null,
+    "it takes one weight for a prefix",
+  ),
   /**
    * The service that starts the tick each minute: a `rule` of EventBridge, or EventBridge's
    * `scheduler`.

@@ -33,6 +33,17 @@ export function textOrToken(form: RegExp | z.ZodType<string, string>, takes: str
   return z.string().refine((text) => Token.isUnresolved(text) || fits(text), takes);
 }
 
+/** Text that the function can read: `parse` throws a sentence with the allowed form. */
+export function parsedText(parse: (text: string) => unknown) {
+  return z.string().superRefine((text, context) => {
+    try {
+      parse(text);
+    } catch (error) {
+      context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
+    }
+  });
+}
+
 /** The length of a list in a variable, with an estimate for tokens. */
 export function charactersOf(list: readonly string[]): number {
   return list.map((text) => (Token.isUnresolved(text) ? anyToken : text)).join(",").length;

@@ -6,7 +6,7 @@ export interface PrefixWeight {
   weight: number;
 }
 
-export const weightMax = 100;
+const weightMax = 100;
 
 const form = `it takes a prefix and its weight, a whole number from 1 to ${weightMax}, such as billing:=3`;
 

@@ -70,12 +70,7 @@ export function makeSql(pool: Pool, { watch, transactionMs }: SqlOptions = {}): 
   const makeTx = (route: (statement: Statement) => void) => statementsOver(builder, route);
   const begin = async <T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions): Promise<T> => {
     const time = requestTime();
-    const borrowed = await pool.borrow();
-    const late = refusalOf(time);
-    if (late !== undefined) {
-      borrowed.handBack();
-      throw late;
-    }
+    const borrowed = await borrowInTime(pool, time);
     const own = transactionMs === undefined ? time : shortened(time, transactionMs);
     return transaction(makeTx, borrowed, work, { ...options, time: own, ...(watch && { watch }) });
   };
@@ -101,6 +96,15 @@ export function makeSql(pool: Pool, { watch, transactionMs }: SqlOptions = {}): 
   });
 }
 
+/** The wait for a connection may outlast the request, and nothing is sent then. */
+async function borrowInTime(pool: Pool, time: RequestTime | undefined): Promise<Borrowed> {
+  const borrowed = await pool.borrow();
+  const late = refusalOf(time);
+  if (late === undefined) return borrowed;
+  borrowed.handBack();
+  throw late;
+}
+
 /**
  * Runs a statement in a transaction of its own, which limits its time. Begin, statement and commit
  * are sent together and take one round trip.
@@ -113,16 +117,11 @@ async function runBounded(
 ): Promise<void> {
   let borrowed: Borrowed;
   try {
-    borrowed = await pool.borrow();
+    borrowed = await borrowInTime(pool, time);
   } catch (error) {
     return statement.reject(error);
   }
   const { line, handBack, discard } = borrowed;
-  const late = refusalOf(time);
-  if (late !== undefined) {
-    handBack();
-    return statement.reject(late);
-  }
   const inTime = cutAtEnd(time, line.cut);
   // `execute` sends a moment later, and the statement has to follow `begin`.
   const opening = makeTx((begin) => {

@@ -1,9 +1,9 @@
 import { unreadableReason } from "../../cadence/cadence.ts";
 import { boundStatements } from "../../db/bounded.ts";
 import type { Tx } from "../../db/connect.ts";
-import { closeGate, lockEdit, lockPlanShared, waitForRows } from "../../db/locks.ts";
 import { notePassedUnderHolds } from "../../edit/ended-hold.ts";
 import { withOwed } from "../../edit/held-from.ts";
+import { lockForChange } from "../../edit/lock-for-change.ts";
 import { handOver } from "../../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../../parcel/parcel-queue.ts";
 import { asideOf, owedOf } from "../../plan/aside.ts";
@@ -103,12 +103,9 @@ async function retryShard(run: Run, shard: number, ids: readonly string[]): Prom
 }
 
 async function retryTogether(tx: Tx, shard: number, ids: readonly string[], noteLocked: () => void) {
-  const [, , , , , schedules, state] = await Promise.all([
+  const [, , schedules, state] = await Promise.all([
     boundStatements(tx),
-    lockEdit(tx, shard),
-    lockPlanShared(tx, shard),
-    closeGate(tx, shard).then(noteLocked),
-    waitForRows(tx, ids.length),
+    lockForChange(tx, { shards: [shard], noteLocked, waitingForRows: ids.length }),
     lockSchedules(tx, ids),
     readShard(tx, shard),
   ]);

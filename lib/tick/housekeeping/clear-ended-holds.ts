@@ -1,6 +1,6 @@
 import type { Sql, Tx } from "../../db/connect.ts";
-import { closeGate, lockEdit, lockPlanShared, waitBriefly, waitForRows } from "../../db/locks.ts";
 import { clearEndedHolds, hasEndedHold, staysBeyondEnd } from "../../edit/ended-hold.ts";
+import { lockForChange } from "../../edit/lock-for-change.ts";
 import type { Log } from "../../log/log.ts";
 import type { ParcelQueue } from "../../parcel/parcel-queue.ts";
 import { readShard } from "../../plan/shard.ts";
@@ -88,12 +88,8 @@ async function clearInShard(
   { shard, ids, briefly }: { shard: number; ids: readonly string[]; briefly: boolean },
   noteLocked: () => void,
 ): Promise<string[]> {
-  const [, , , , , schedules, state] = await Promise.all([
-    briefly ? waitBriefly(tx) : null,
-    lockEdit(tx, shard),
-    lockPlanShared(tx, shard),
-    closeGate(tx, shard).then(noteLocked),
-    waitForRows(tx, ids.length),
+  const [, schedules, state] = await Promise.all([
+    lockForChange(tx, { shards: [shard], briefly, noteLocked, waitingForRows: ids.length }),
     lockSchedules(tx, ids),
     readShard(tx, shard),
   ]);
