@@ -1,11 +1,14 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log/log.ts";
-import { type LoopbackServer, PortTaken } from "../../lib/tools/local/http-server.ts";
+import { type LoopbackServer, PortTaken, readBody } from "../../lib/tools/local/http-server.ts";
 import { localFunction } from "../../lib/tools/local/lambda/local-function.ts";
-import { startHttp } from "../../lib/tools/local/lambda/start-http.ts";
+import { bodyBytesMax, listenWith, startHttp } from "../../lib/tools/local/lambda/start-http.ts";
 import { noPage } from "../support/no-page.ts";
+import { recordedLog } from "../support/recorded-log.ts";
 
 const log = silentLog;
 const clock = systemClock;
@@ -18,7 +21,7 @@ afterEach(async () => {
 
 async function serve(
   handler: (event: APIGatewayProxyEventV2) => Promise<unknown>,
-  port = 0,
+  { port = 0 } = {},
 ): Promise<LoopbackServer> {
   const assemble = () => ({ handler, close: async () => {} });
   const spec = { name: "api", assemble, env: {}, timeoutMs: 29_000, concurrency: 10 };
@@ -71,9 +74,62 @@ describe("the local API", () => {
     ]);
   });
 
+  test("a request whose caller has closed the connection is not begun any more", async () => {
+    const gate = Promise.withResolvers<void>();
+    const begun: string[] = [];
+    const handler = async ({ rawPath }: APIGatewayProxyEventV2) => {
+      begun.push(rawPath);
+      await gate.promise;
+      return { statusCode: 200 };
+    };
+    const assemble = () => ({ handler, close: async () => {} });
+    const spec = { name: "api", assemble, env: {}, timeoutMs: 29_000, concurrency: 1 };
+    const one = localFunction(spec, { clock, log: silentLog });
+    const signals = new Map<string, PromiseWithResolvers<AbortSignal | undefined>>();
+    for (const each of ["/v1/first", "/v1/second"]) signals.set(each, Promise.withResolvers());
+    const api: typeof one = {
+      ...one,
+      invoke: (event, signal) => {
+        signals.get(event.rawPath)?.resolve(signal);
+        return one.invoke(event, signal);
+      },
+    };
+    server = await startHttp({ port: 0, api, page: noPage, clock, log: silentLog });
+    const first = fetch(`${server.url}/v1/first`);
+    await signals.get("/v1/first")?.promise;
+    const leaving = new AbortController();
+    const second = fetch(`${server.url}/v1/second`, { signal: leaving.signal }).catch(() => "left");
+    const gone = await signals.get("/v1/second")?.promise;
+    leaving.abort();
+    expect(await second).toBe("left");
+    await expect.poll(() => gone?.aborted).toBe(true);
+    gate.resolve();
+    expect((await first).status).toBe(200);
+    expect((await fetch(`${server.url}/v1/third`)).status).toBe(200);
+    // The work of callers that are gone would keep the others waiting.
+    expect(begun).toEqual(["/v1/first", "/v1/third"]);
+  });
+
+  test("a body that breaks off is no error of the local API", async () => {
+    const log = recordedLog();
+    const ended = Promise.withResolvers<void>();
+    const callers = { hosts: [], origins: [] };
+    server = await listenWith({ port: 0, callers, log }, async (request) => {
+      await readBody(request, bodyBytesMax).finally(() => ended.resolve());
+      throw new Error("The whole body arrived.");
+    });
+    const socket = connect(server.port, "127.0.0.1");
+    await once(socket, "connect");
+    socket.write("PUT /v1/a HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\nhalf");
+    socket.end();
+    await ended.promise;
+    await new Promise(setImmediate);
+    expect(log.lines).toEqual([]);
+  });
+
   test("the local API names the port that is taken", async () => {
     server = await serve(async () => ({ statusCode: 200 }));
-    await expect(serve(async () => ({ statusCode: 200 }), server.port)).rejects.toMatchObject({
+    await expect(serve(async () => ({ statusCode: 200 }), { port: server.port })).rejects.toMatchObject({
       name: "PortTaken",
       port: server.port,
     });

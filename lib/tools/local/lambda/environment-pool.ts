@@ -1,7 +1,10 @@
 /** A pool of environments that are created on demand and serve one event at a time each. */
 export interface EnvironmentPool<Own> {
-  /** A free environment, a new one, or, at the limit, the first that is released. */
-  take(): Promise<Own>;
+  /**
+   * A free environment, a new one, or, at the limit, the first that is released. Rejects with the
+   * signal's reason if it aborts while none is free.
+   */
+  take(signal?: AbortSignal): Promise<Own>;
   giveBack(own: Own): void;
   /** Closes an environment that must not be used again. */
   discard(own: Own): void;
@@ -19,7 +22,7 @@ export function environmentPool<Own>(
   const idle: Own[] = [];
   /** Environments that were made since the last renewal. */
   let fresh = new Set<Own>();
-  const waiting: { resolve(own: Own): void; reject(error: unknown): void }[] = [];
+  const waiting = new Set<{ resolve(own: Own): void; reject(error: unknown): void }>();
   let made = 0;
   let closed = false;
 
@@ -34,11 +37,16 @@ export function environmentPool<Own>(
       throw error;
     }
   };
+  const firstWaiting = () => {
+    const [first] = waiting;
+    if (first !== undefined) waiting.delete(first);
+    return first;
+  };
   const discard = (own: Own) => {
     made--;
     fresh.delete(own);
     void end(own);
-    const next = waiting.shift();
+    const next = firstWaiting();
     if (next === undefined) return;
     try {
       next.resolve(makeOne());
@@ -47,18 +55,19 @@ export function environmentPool<Own>(
     }
   };
   return {
-    take: async () => {
+    take: async (signal) => {
+      signal?.throwIfAborted();
       const free = idle.pop();
       if (free !== undefined) return free;
       if (made < max) return makeOne();
-      return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
+      return untilFree(waiting, signal);
     },
     giveBack: (own) => {
       if (!fresh.has(own)) {
         discard(own);
         return;
       }
-      const next = waiting.shift();
+      const next = firstWaiting();
       if (next !== undefined) next.resolve(own);
       else if (closed) discard(own);
       else idle.push(own);
@@ -73,4 +82,24 @@ export function environmentPool<Own>(
       await Promise.all(idle.splice(0).map(end));
     },
   };
+}
+
+/** Waits among `waiting` until an environment is released to it, or the signal aborts. */
+async function untilFree<Own>(
+  waiting: Set<{ resolve(own: Own): void; reject(error: unknown): void }>,
+  signal: AbortSignal | undefined,
+): Promise<Own> {
+  const { promise, resolve, reject } = Promise.withResolvers<Own>();
+  const place = { resolve, reject };
+  const leave = () => {
+    waiting.delete(place);
+    reject(signal?.reason);
+  };
+  waiting.add(place);
+  signal?.addEventListener("abort", leave, { once: true });
+  try {
+    return await promise;
+  } finally {
+    signal?.removeEventListener("abort", leave);
+  }
 }

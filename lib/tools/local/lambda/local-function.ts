@@ -13,8 +13,11 @@ export interface LocalFunction<Event, Result> {
   readonly name: string;
   /** How many events are served at once; further events wait. */
   readonly concurrency: number;
-  /** Rejects with the handler's error, or with TimedOut. */
-  invoke(event: Event): Promise<Result>;
+  /**
+   * Rejects with the handler's error, or with TimedOut. While the event waits for an environment, the
+   * signal withdraws it.
+   */
+  invoke(event: Event, signal?: AbortSignal): Promise<Result>;
   /** Assembles the function again for later events, as a deployment of new code does. */
   renew(): void;
   /** Waits up to `graceMs` for invocations under way, then closes every environment. */
@@ -51,8 +54,8 @@ export function localFunction<Event, Result>(
   const environments = environmentPool(spec.concurrency, () => spec.assemble(spec.env), end);
   const underWay = new Set<Promise<unknown>>();
 
-  const run = async (event: Event): Promise<Result> => {
-    const own = await environments.take();
+  const run = async (event: Event, signal: AbortSignal | undefined): Promise<Result> => {
+    const own = await environments.take(signal);
     const outcome = await outcomeWithin(spec.timeoutMs, clock, (invocation) =>
       own.handler(event, invocation),
     );
@@ -70,8 +73,8 @@ export function localFunction<Event, Result>(
   return {
     name: spec.name,
     concurrency: spec.concurrency,
-    invoke: (event) => {
-      const invocation = run(event);
+    invoke: (event, signal) => {
+      const invocation = run(event, signal);
       const ended: Promise<void> = invocation.then(
         () => void underWay.delete(ended),
         () => void underWay.delete(ended),

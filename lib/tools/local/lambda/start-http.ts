@@ -31,19 +31,25 @@ const ownCallers: Callers = { hosts: [], origins: [] };
 /** An HTTP API of API Gateway with the routes of the deployed one. */
 export function startHttp(parts: HttpParts): Promise<LoopbackServer> {
   const { port, callers = ownCallers, log } = parts;
-  return listenWith({ port, callers, log }, (request) => answerTo(request, parts));
+  return listenWith({ port, callers, log }, (request, gone) => answerTo(request, gone, parts));
 }
 
-/** Sends what `answerTo` makes of each request. */
+/**
+ * Sends what `answerTo` makes of each request. The signal aborts when the caller closes the connection
+ * before the answer.
+ */
 export function listenWith(
   { port, callers, log }: { port: number; callers: Callers; log: Log },
-  answerTo: (request: IncomingMessage) => Promise<HttpAnswer>,
+  answerTo: (request: IncomingMessage, gone: AbortSignal) => Promise<HttpAnswer>,
 ): Promise<LoopbackServer> {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const { status, headers, body } = await answerTo(request).catch((error: unknown) => {
-      log.error("local.request-failed", { error: errorText(error) });
+    const going = new AbortController();
+    response.once("close", () => going.abort());
+    const { status, headers, body } = await answerTo(request, going.signal).catch((error: unknown) => {
+      if (!going.signal.aborted) log.error("local.request-failed", { error: errorText(error) });
       return internalError();
     });
+    if (going.signal.aborted) return;
     const hasBody = status !== 204 && status !== 304;
     response.writeHead(status, hasBody ? { ...headers, "content-length": body.length } : headers);
     response.end(hasBody && request.method !== "HEAD" ? body : undefined);
@@ -54,14 +60,18 @@ export function listenWith(
   );
 }
 
-async function answerTo(request: IncomingMessage, { api, page, clock }: HttpParts): Promise<HttpAnswer> {
+async function answerTo(
+  request: IncomingMessage,
+  gone: AbortSignal,
+  { api, page, clock }: HttpParts,
+): Promise<HttpAnswer> {
   const receivedAt = clock.now();
   const body = await readBody(request, bodyBytesMax);
   if (body === undefined) return gatewayAnswer(413, '{"message":"Request Entity Too Large"}');
   const event = eventOf(request, body, receivedAt);
   if (event === null) return gatewayAnswer(400, '{"message":"Bad Request"}');
   if (event.rawPath.startsWith(testPaths)) return httpAnswer(noTestClock());
-  return httpAnswer(await (isApiPath(event.rawPath) ? api : page).invoke(event));
+  return httpAnswer(await (isApiPath(event.rawPath) ? api : page).invoke(event, gone));
 }
 
 /** The event of a request; null when the gateway answers 400 itself. */
