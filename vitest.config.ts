@@ -14,6 +14,7 @@ const long = [
   "test/local/start-killed.test.ts",
   "test/local/start-stops.test.ts",
   "test/crash/edits.test.ts",
+  "test/abuse/abuse.test.ts",
   "test/crash/pairs.test.ts",
   "test/crash/aside.test.ts",
   "test/crash/house.test.ts",

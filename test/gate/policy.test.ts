@@ -74,6 +74,7 @@ const forbidden: Forbidden[] = [
  * test. Their own tests are checked.
  */
 const programs = [
+  "test/abuse/",
   "test/bench/",
   "test/support/mess/",
   "test/smoke/",
