@@ -29,6 +29,18 @@ describe("npm start", { timeout: 120_000 }, () => {
     },
   );
 
+  test("npm start stops in order when the reader of its output is gone, as in `npm start | head`", async () => {
+    const stack = await own.start();
+    stack.child.stdout?.destroy();
+    stack.child.stderr?.destroy();
+    const exited = once(stack.child, "exit");
+    const job = { target: { handler: "greet" }, payload: { name: "Ada" } };
+    // The stack may have written a line, and stop already: then it does not answer.
+    await stack.request("POST", "/v1/jobs", job).catch(() => undefined);
+    expect(await exited).toEqual([0, null]);
+    expect(() => statSync(path.join(own.dataDir, "postgres", "cluster", "postmaster.pid"))).toThrow(/ENOENT/);
+  });
+
   test("npm start exits with 1 and reports it when its Postgres is killed", async () => {
     const stack = await own.start();
     const [pid] = readFileSync(path.join(own.dataDir, "postgres", "cluster", "postmaster.pid"), "utf8").split(
