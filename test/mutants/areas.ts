@@ -10,6 +10,7 @@ import { laneRows } from "./rows/lanes.ts";
 import { oneJobRows } from "./rows/one-job.ts";
 import { parcel } from "./rows/parcel.ts";
 import { plan } from "./rows/plan.ts";
+import { quotaRows } from "./rows/quota.ts";
 import { reachRows } from "./rows/reach.ts";
 import { retentionRows } from "./rows/retention.ts";
 import { sealedRows } from "./rows/sealed.ts";
@@ -28,6 +29,7 @@ export const areas: Readonly<Record<string, readonly Mutant[]>> = {
   ingest,
   lanes: laneRows,
   teams: teamRows,
+  quota: quotaRows,
   target,
   batch: batchRows,
   plan: [...plan, ...asideRows],

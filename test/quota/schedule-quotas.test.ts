@@ -79,6 +79,7 @@ test("A quota of a prefix counts the schedules of longer prefixes, and a longer 
   expect(problem((await world.put(`${outer}c`)).json).detail).toContain(`"${outer}"`);
   expect((await world.remove(`${inner}a`)).status).toBe(204);
   expect((await world.put(`${outer}c`)).status).toBe(201);
+  expect(problem((await world.put(`${inner}a`)).json).detail).toContain(`"${outer}"`);
 });
 
 test("Operations of one batch use the room that earlier ones leave", async () => {
@@ -112,7 +113,7 @@ test("The first edit of a new prefix is checked by the limits of every prefix", 
   expect(first.json).toMatchObject({ results: [201, 201, 201, 422].map((status) => ({ status })) });
 });
 
-test("Many edits at once make exactly as many schedules as the quota allows", async () => {
+test("Edits of every size make exactly as many schedules as the quota allows", async () => {
   const { prefix, by } = await teamWith("schedules=25");
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, at) =>

@@ -1,0 +1,50 @@
+import type { Mutant } from "../mutant.ts";
+
+const schedules = ["test/quota/schedule-quotas.test.ts"];
+const check = "lib/quota/quota-check.ts";
+
+/** No prefix gets more than its quotas allow, and none waits for another's. */
+export const quotaRows: readonly Mutant[] = [
+  {
+    name: "quota: an edit beyond the quota is refused",
+    file: check,
+    text: "if (after > allowed)",
+    replacement: "if (after > Number.MAX_VALUE)",
+    tests: schedules,
+  },
+  {
+    name: "quota: edits near a limit go one after another",
+    file: check,
+    text: "if (isTight && !locked.has(team.prefix)) near.push(team.prefix);",
+    replacement: "if (isTight && locked.has(team.prefix)) near.push(team.prefix);",
+    tests: ["test/quota/quota-race.test.ts"],
+  },
+  {
+    name: "quota: operations of a batch use the room that earlier ones leave",
+    file: check,
+    text: "const before = of(used) + of(taken);",
+    replacement: "const before = of(used);",
+    tests: schedules,
+  },
+  {
+    name: "quota: an edit that adds nothing is never refused",
+    file: check,
+    text: "of(change) > 0 && most(limits) !== null",
+    replacement: "most(limits) !== null",
+    tests: ["test/quota/other-edits.test.ts"],
+  },
+  {
+    name: "quota: a schedule counts for each prefix above it",
+    file: check,
+    text: "for (const team of chain) {",
+    replacement: "for (const team of chain.slice(0, 1)) {",
+    tests: schedules,
+  },
+  {
+    name: "quota: the first edit of a prefix makes its team",
+    file: check,
+    text: "current = await keepTeam(tx, callersPrefix);",
+    replacement: "",
+    tests: schedules,
+  },
+];
