@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { constructPage } from "./support/construct-page.ts";
@@ -38,6 +38,23 @@ describe("the pages", () => {
       const linked = file === "" ? text : read(path.join(path.dirname(page), file));
       if (anchor !== undefined) expect(anchorsOf(linked), target).toContain(anchor);
     }
+  });
+});
+
+describe("the threats of docs/security.md", () => {
+  const section = /\n## Threats and defences\n(.*?)\n## /s.exec(read("docs/security.md"))?.[1] ?? "";
+  const rows = [...section.matchAll(/^\| (.+?) \| (.+?) \| (.+) \| (.+?) \|$/gm)]
+    .slice(1)
+    .map(([, attacker = "", goal = "", , shownBy = ""]) => ({ attacker, goal, shownBy }));
+
+  test("docs/security.md has more than twenty threats", () => {
+    expect(rows.length).toBeGreaterThan(20);
+  });
+
+  test.each(rows)("the defence against $attacker, $goal, has tests that exist", ({ attacker, shownBy }) => {
+    const tests = [...shownBy.matchAll(/`(test\/[^`]+)`/g)].map(([, file = ""]) => file);
+    if (attacker !== "a user of the AWS account") expect(tests.length).toBeGreaterThan(0);
+    for (const file of tests) expect([file, existsSync(path.join(root, file))]).toEqual([file, true]);
   });
 });
 
