@@ -1,6 +1,6 @@
 import { type Duration, RemovalPolicy } from "aws-cdk-lib";
 import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { Architecture, Code, Runtime } from "aws-cdk-lib/aws-lambda";
+import { Architecture, Code, RecursiveLoop, Runtime } from "aws-cdk-lib/aws-lambda";
 import { type BundlingOptions, NodejsFunction, OutputFormat } from "aws-cdk-lib/aws-lambda-nodejs";
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
@@ -22,6 +22,8 @@ export interface CarillonFunctionProps {
   readonly timeout: Duration;
   readonly memoryMiB: number;
   readonly logRetention: RetentionDays;
+  /** Whether one event may lead back to the function any number of times. Default: no. */
+  readonly mayComeBack?: boolean;
   /** Commands that add files to the bundle. Default: none. */
   readonly commandHooks?: BundlingOptions["commandHooks"];
 }
@@ -64,6 +66,7 @@ export class CarillonFunction extends NodejsFunction {
       memorySize: props.memoryMiB,
       role,
       logGroup: logs,
+      ...(props.mayComeBack === true ? { recursiveLoop: RecursiveLoop.ALLOW } : {}),
       ...(place === undefined ? {} : inside(place)),
       environment: {
         // Lambda ships the roots that sign RDS's certificates, but Node must be pointed to them.

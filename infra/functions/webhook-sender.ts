@@ -4,7 +4,7 @@ import { Key } from "aws-cdk-lib/aws-kms";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { functionTimeoutSeconds } from "../../lib/config/function-limits.ts";
+import { functionTimeoutSeconds, mayComeBack } from "../../lib/config/function-limits.ts";
 import { CarillonFunction } from "./carillon-function.ts";
 import type { FunctionCode } from "./function-code.ts";
 
@@ -35,6 +35,7 @@ export class WebhookSender extends Construct {
       timeout: TIMEOUT,
       // The function mostly waits; with less memory, the TLS handshake takes long.
       memoryMiB: 256,
+      mayComeBack: mayComeBack.has("webhook"),
       logRetention: props.logRetention,
     });
     const key = new Key(this, "Key", {

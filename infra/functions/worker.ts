@@ -21,6 +21,8 @@ export interface WorkerProps {
   readonly description: string;
   readonly timeout: Duration;
   readonly memoryMiB: number;
+  /** Whether one event may lead back to the worker any number of times. */
+  readonly mayComeBack: boolean;
   /** How many parcels one invocation receives. */
   readonly batchSize: number;
   /** The highest number of concurrent invocations. */
@@ -43,6 +45,7 @@ export class Worker extends Construct {
       network: props.network,
       timeout: props.timeout,
       memoryMiB: props.memoryMiB,
+      mayComeBack: props.mayComeBack,
       logRetention: props.logRetention,
     });
     props.database.admit(fn, props.user);

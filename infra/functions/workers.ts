@@ -1,7 +1,12 @@
 import { Duration } from "aws-cdk-lib";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import { functionTimeoutSeconds, targetWindow, workerBatchSize } from "../../lib/config/function-limits.ts";
+import {
+  functionTimeoutSeconds,
+  mayComeBack,
+  targetWindow,
+  workerBatchSize,
+} from "../../lib/config/function-limits.ts";
 import type { TargetAllowList } from "./target-allow-list.ts";
 import type { WebhookSender } from "./webhook-sender.ts";
 import { Worker, type WorkerProps } from "./worker.ts";
@@ -29,6 +34,7 @@ export function fastWorkerOf(scope: Construct, { targets, reserved, ...props }: 
     user: "carillon_worker",
     description: "Carillon: delivers jobs to queues and event buses, many together",
     timeout: Duration.seconds(functionTimeoutSeconds.fastWorker),
+    mayComeBack: mayComeBack.has("fastWorker"),
     memoryMiB: 1_024,
     batchSize: workerBatchSize.fast,
   });
@@ -45,6 +51,7 @@ export function slowWorkerOf(scope: Construct, { targets, webhooks, ...props }: 
     user: "carillon_handler",
     description: "Carillon: runs handlers, invokes functions and sends webhooks",
     timeout: Duration.seconds(functionTimeoutSeconds.slowWorker),
+    mayComeBack: mayComeBack.has("slowWorker"),
     memoryMiB: 1_024,
     // One parcel per invocation: a handler that hangs delays no other parcel.
     batchSize: workerBatchSize.slow,

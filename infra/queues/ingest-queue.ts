@@ -18,6 +18,7 @@ import {
   ingestBatch,
   ingestReceivesMax,
   ingestRetentionDays,
+  mayComeBack,
   visibilityInTimeouts,
 } from "../../lib/config/function-limits.ts";
 import type { Database } from "../database/database.ts";
@@ -153,6 +154,7 @@ export class IngestQueue extends Construct {
       network: props.network,
       timeout: TIMEOUT,
       memoryMiB: 1_024,
+      mayComeBack: mayComeBack.has("ingest"),
       logRetention: props.logRetention,
     });
     props.database.admit(fn, "carillon_ingest");

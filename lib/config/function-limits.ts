@@ -23,6 +23,19 @@ export const functionTimeoutSeconds = {
 } as const;
 
 /**
+ * Functions that events of their own lead back to: a worker sends retries and next turns to its own
+ * queue, each attempt of a job reaches the sender again, and a target may send commands that plan
+ * its own next job. Lambda ends a chain at the seventeenth invocation of one function, unless the
+ * function allows it.
+ */
+export const mayComeBack: ReadonlySet<keyof typeof functionTimeoutSeconds> = new Set([
+  "fastWorker",
+  "slowWorker",
+  "webhook",
+  "ingest",
+] as const);
+
+/**
  * The most ticks of one minute. It is the number of shards, because each tick needs at least one.
  */
 export const ticksMax = 16;

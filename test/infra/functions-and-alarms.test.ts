@@ -36,6 +36,14 @@ describe("alarms", () => {
 });
 
 describe("functions", () => {
+  test("Lambda ends no chain of events at the functions that events lead back to, and at every other", () => {
+    const allowed = stack
+      .ofType("AWS::Lambda::Function")
+      .filter(([, { Properties }]) => Properties["RecursiveLoop"] === "Allow")
+      .map(([id]) => id.replace(/Function.*/, ""));
+    expect(allowed.sort()).toEqual(["FastWorker", "Ingest", "SlowWorker", "WebhookSender"]);
+  });
+
   test("functions run on Node 24 and ARM, trust RDS's roots where they connect to RDS, and keep their logs for the configured days", () => {
     const own = synthesised({ logRetentionDays: "90" });
     const functions = own

@@ -4,6 +4,7 @@ import type { Environment } from "../../../config/environment.ts";
 import type { Assemble, Assembled, Invocation } from "../../../config/function.ts";
 import { errorText } from "../../../log/error-text.ts";
 import type { Log } from "../../../log/log.ts";
+import { inChain } from "./chain.ts";
 import { environmentPool } from "./environment-pool.ts";
 
 /**
@@ -14,7 +15,7 @@ export interface LocalFunction<Event, Result> {
   /** How many events are served at once; further events wait. */
   readonly concurrency: number;
   /**
-   * Rejects with the handler's error, or with TimedOut. While the event waits for an environment, the
+   * Rejects with the handler's error, with TimedOut, or with ChainEnded. While the event waits for an environment, the
    * signal withdraws it.
    */
   invoke(event: Event, signal?: AbortSignal): Promise<Result>;
@@ -30,6 +31,8 @@ export interface FunctionSpec<Event, Result> {
   env: Environment;
   timeoutMs: number;
   concurrency: number;
+  /** Whether one event may lead back to the function any number of times. Default: no. */
+  mayComeBack?: boolean;
 }
 
 export class TimedOut extends Error {
@@ -54,10 +57,11 @@ export function localFunction<Event, Result>(
   const environments = environmentPool(spec.concurrency, () => spec.assemble(spec.env), end);
   const underWay = new Set<Promise<unknown>>();
 
+  const { name, mayComeBack = false } = spec;
   const run = async (event: Event, signal: AbortSignal | undefined): Promise<Result> => {
     const own = await environments.take(signal);
     const outcome = await outcomeWithin(spec.timeoutMs, clock, (invocation) =>
-      own.handler(event, invocation),
+      inChain({ name, mayComeBack }, () => own.handler(event, invocation)),
     );
     if (outcome === "over time") {
       // Lambda kills such an environment. Here it is closed while its handler may still run, and is

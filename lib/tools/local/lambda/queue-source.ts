@@ -11,6 +11,7 @@ import { errorText } from "../../../log/error-text.ts";
 import type { Log } from "../../../log/log.ts";
 import { localQueueArn } from "../local-account.ts";
 import { acknowledged } from "./batch-response.ts";
+import { longestChain, withTrace } from "./chain.ts";
 import type { LocalFunction } from "./local-function.ts";
 import { sqsEvent } from "./sqs-event.ts";
 
@@ -131,7 +132,10 @@ type Remove = (messages: readonly Message[]) => void;
 async function work(parts: QueueSourceParts, messages: readonly Message[], remove: Remove): Promise<void> {
   const { consumer, log, queue } = parts;
   try {
-    const response = await consumer.invoke(sqsEvent(messages, localQueueArn(queue.name)));
+    const trace = longestChain(messages.map(({ Attributes }) => Attributes?.AWSTraceHeader));
+    const response = await withTrace(trace, () =>
+      consumer.invoke(sqsEvent(messages, localQueueArn(queue.name))),
+    );
     const done = new Set(
       acknowledged(
         response,

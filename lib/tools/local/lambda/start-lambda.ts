@@ -4,6 +4,7 @@ import { errorText } from "../../../log/error-text.ts";
 import type { Log } from "../../../log/log.ts";
 import { guarded } from "../callers.ts";
 import { type LoopbackServer, listenOnLoopback, readBody } from "../http-server.ts";
+import { ChainEnded, withTrace } from "./chain.ts";
 
 /**
  * A function that runs in this process: it takes a parsed event and returns the function's result.
@@ -62,7 +63,12 @@ async function answerTo(request: IncomingMessage, parts: LambdaParts): Promise<A
   if (body === undefined)
     return fault(413, "RequestTooLargeException", `An event has at most ${bodyBytesMax} bytes.`);
   const invoke = parts.functions.get(decodeURIComponent(name));
-  if (invoke !== undefined) return run(invoke, body, invocationType(request), parts.log);
+  if (invoke !== undefined) {
+    const trace = request.headers["x-amzn-trace-id"];
+    return withTrace(typeof trace === "string" ? trace : undefined, () =>
+      run(invoke, body, invocationType(request), parts.log),
+    );
+  }
   if (parts.elsewhere !== undefined) return passOn(parts.elsewhere, request, body);
   return fault(
     404,
@@ -87,6 +93,7 @@ async function run(invoke: InvokeLocal, body: Buffer, type: string, log: Log): P
   try {
     return { status: 200, headers: executed, body: JSON.stringify(await invoke(event)) };
   } catch (error) {
+    if (error instanceof ChainEnded) return fault(400, "RecursiveInvocationException", error.message);
     return {
       status: 200,
       headers: { ...executed, "x-amz-function-error": "Unhandled" },

@@ -49,6 +49,7 @@ export interface StoredQueue {
 }
 
 export interface StoredMessage {
+  readonly messageId: string;
   messageGroupId: string | undefined;
   readonly messageAttributes: object;
 }

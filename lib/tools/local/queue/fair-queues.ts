@@ -2,7 +2,7 @@ import { systemTiming } from "../../../clock.ts";
 import type { QueueStore, StoredMessage, StoredQueue } from "./emulator-parts.ts";
 import { type Group, nextFairly } from "./fair-order.ts";
 import type { FastifyInstance } from "./fastify-shape.ts";
-import { messagesIn, property, text } from "./sqs-differences.ts";
+import { attributesSent, text } from "./sqs-differences.ts";
 
 /** Time that receivers spent this long ago counts half. */
 const halfLifeMs = 10_000;
@@ -20,13 +20,9 @@ export function fairQueues(app: FastifyInstance, store: QueueStore): void {
   const create = store.createQueue.bind(store);
   store.createQueue = (...args) => deliverFairly(create(...args));
   app.addHook("preHandler", async (request) => {
-    for (const message of messagesIn(request)) {
+    for (const { message, attributes } of attributesSent(request)) {
       const group = text(message, "MessageGroupId");
-      if (group === undefined || typeof message !== "object" || message === null) continue;
-      const attributes = property(message, "MessageAttributes") ?? {};
-      if (typeof attributes !== "object" || attributes === null) continue;
-      Reflect.set(message, "MessageAttributes", attributes);
-      groupsSent.set(attributes, group);
+      if (group !== undefined) groupsSent.set(attributes, group);
     }
   });
 }

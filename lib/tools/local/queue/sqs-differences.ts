@@ -68,10 +68,24 @@ function requestedQueue(request: FastifyRequest): string | undefined {
 }
 
 /** The messages that a request sends. */
-export function messagesIn(request: FastifyRequest): unknown[] {
+function messagesIn(request: FastifyRequest): unknown[] {
   if (!sends.has(actionOf(request))) return [];
   const entries = property(request.body, "Entries");
   return Array.isArray(entries) ? entries : [request.body];
+}
+
+/**
+ * The attributes of each message that a request sends, by which the stored message is known again: the
+ * emulator keeps the object.
+ */
+export function attributesSent(request: FastifyRequest): { message: unknown; attributes: object }[] {
+  return messagesIn(request).flatMap((message) => {
+    if (typeof message !== "object" || message === null) return [];
+    const attributes = property(message, "MessageAttributes") ?? {};
+    if (typeof attributes !== "object" || attributes === null) return [];
+    Reflect.set(message, "MessageAttributes", attributes);
+    return [{ message, attributes }];
+  });
 }
 
 function delays(request: FastifyRequest): number[] {

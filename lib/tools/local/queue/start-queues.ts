@@ -6,6 +6,7 @@ import { type EmulatorParts, emulatorParts, type Persistence, type QueueStore } 
 import { fairQueues } from "./fair-queues.ts";
 import { onlySqs } from "./only-sqs.ts";
 import { mendDifferences } from "./sqs-differences.ts";
+import { traceHeaders } from "./trace-headers.ts";
 
 export interface QueueEmulator {
   url: string;
@@ -55,6 +56,7 @@ export async function startQueues(options: QueueOptions): Promise<QueueEmulator>
   };
   mendDifferences(app, store, (name) => ensureQueue(name));
   fairQueues(app, store);
+  traceHeaders(app, store);
   await app.ready();
   const callers = { hosts: options.hosts ?? [], origins: null };
   const server = await listenOnLoopback(options.port, guarded(callers, onlySqs(app.routing))).catch(
