@@ -21,6 +21,7 @@ import { definedOnce } from "../lib/limit/define-limits.ts";
 import type { Log } from "../lib/log/log.ts";
 import type { ParcelQueue } from "../lib/parcel/parcel-queue.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
+import { keptCursorKey } from "../lib/sealing/cursor-key.ts";
 import type { VaultAccess } from "../lib/sealing/vault-request.ts";
 import { callLimits } from "../lib/target/invoke-function.ts";
 import { vaultBehind } from "../lib/target/vault-function.ts";
@@ -67,6 +68,7 @@ export function assemble(
     admit: makeRateLimit(buckets, { clock, rates }),
     noteUse: (token) => noteUse(sql, token),
     answerOnce: makeAnswerOnce(sql),
+    cursorKey: keptCursorKey(connected),
     cors: corsFrom(env),
     requireIfMatch: flag(env, "REQUIRE_IF_MATCH"),
     limits: parts.limits ?? requestLimits,

@@ -85,6 +85,14 @@ create table carillon.quota_limits (
   constraint quota_limits_most check (most >= 0)
 );
 
+-- One row: the key with which cursors are encrypted. It never leaves the API.
+create table carillon.cursor_key (
+  one boolean primary key default true,
+  key bytea not null default sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
+  constraint cursor_key_one_row check (one),
+  constraint cursor_key_length check (octet_length(key) = 32)
+);
+
 -- One row. The mark changes with each change of teams or of their limits: functions keep what they have read for each mark.
 create table carillon.team_list (
   one boolean primary key default true,

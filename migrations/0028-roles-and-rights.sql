@@ -37,6 +37,7 @@ revoke execute on all functions in schema carillon from public;
 -- carillon_api
 grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of, carillon.quota_usage, carillon.message_group to carillon_api;
 grant select on carillon.quota_limits, carillon.team_list, carillon.teams, carillon.usage to carillon_api;
+grant select on carillon.cursor_key to carillon_api;
 grant execute on function carillon.add_to_entry, carillon.apart_target, carillon.attach_days,
   carillon.attach_missing_days, carillon.cancel_jobs, carillon.clock, carillon.define_limits,
   carillon.end_bulk, carillon.forget_failures, carillon.hand_over_lanes, carillon.join_parcel,

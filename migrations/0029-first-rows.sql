@@ -6,6 +6,7 @@ insert into carillon.cadence_round default values;
 insert into carillon.target_round default values;
 insert into carillon.heartbeat default values;
 insert into carillon.team_list default values;
+insert into carillon.cursor_key default values;
 insert into carillon.schedule_counts (schedules, held) values (0, 0);
 -- Nothing can have been dropped yet.
 insert into carillon.retention (kept_from) values ('epoch');

@@ -19,6 +19,7 @@ import { problemAnswer } from "./request/problem-answer.ts";
 import { readRequest } from "./request/request.ts";
 import type { Route } from "./request/route.ts";
 import { makeRouter, notAllowed } from "./request/router.ts";
+import { sealedCursors } from "./request/sealed-cursors.ts";
 import { credentialRoutes } from "./routes/access/credential-routes.ts";
 import { quotaRoutes } from "./routes/access/quota-routes.ts";
 import { agendaRoutes } from "./routes/agenda-routes.ts";
@@ -70,6 +71,8 @@ export interface ApiParts {
    * Wraps the answer to a request with an Idempotency-Key, so that the request is carried out once.
    */
   answerOnce: AnswerOnce;
+  /** The key with which cursors are encrypted. */
+  cursorKey: () => Promise<Buffer>;
   /** The limits of each kind of request. */
   limits?: RequestLimits;
   clock: Clock;
@@ -137,13 +140,17 @@ export function makeApi(
 ): (event: GatewayEvent, invocation: Invocation) => Promise<HttpResponse> {
   const { clock, operations, limits = requestLimits } = parts;
   const router = makeRouter(apiRoutes(operations, parts), limits);
+  const cursors = sealedCursors(parts.cursorKey);
   const answered = middy<Exchange, HttpResponse>(async (exchange: Exchange) => {
     const { incoming, requestId, token, secret, charge } = exchange;
     if (token === undefined || secret === undefined || charge === undefined)
       throw new Error("A request reached the router without being authenticated.");
     if (incoming.path === "/health") throw notAllowed(["GET"]);
-    const answer = router(readRequest(incoming, requestId), token, charge);
-    return parts.answerOnce({ incoming, requestId, token, secret }, async () => toHttp(await answer()));
+    const request = await cursors.opened(readRequest(incoming, requestId), token.prefix);
+    const answer = router(request, token, charge);
+    return parts.answerOnce({ incoming, requestId, token, secret }, async () =>
+      toHttp(await cursors.sealed(await answer(), token.prefix)),
+    );
   })
     .use(requestLog(parts))
     .use(problems())

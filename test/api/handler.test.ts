@@ -137,6 +137,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     operations,
     authenticate: byToken(findToken ?? (async (bearer) => tokens[bearer] ?? null)),
     answerOnce: (_request, answer) => answer(),
+    cursorKey: async () => Buffer.alloc(32),
     admit: async () => free,
     noteUse: async () => {},
     clock: { now: () => new Date(0), sleep: async () => {} },

@@ -76,6 +76,7 @@ export async function keyedWorld(moment?: Moment): Promise<KeyedWorld> {
       admit: async () => free,
       noteUse: async () => {},
       answerOnce: makeAnswerOnce(sql),
+      cursorKey: async () => Buffer.alloc(32),
       clock,
       log: silentLog,
     });

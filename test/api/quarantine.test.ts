@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import * as z from "zod";
 import { consumers, setAside } from "../../lib/quarantine/quarantine.ts";
 import { at, minute } from "../support/instants.ts";
+import { madeUpCursor, placeOf } from "./made-up-cursor.ts";
 import { type OwnApi, ownApi, type SendParts } from "./own-api.ts";
 
 let api: OwnApi;
@@ -221,8 +222,8 @@ test("The quarantine refuses the cursor of another list or filter, and a forged 
   await setAside(api.sql, "ended", [ofSchedule("team:a"), ofSchedule("other:a")]);
   const { json } = await api.send("GET", "/v1/quarantine", { query: "limit=1" });
   const { cursor = "" } = page.parse(json);
-  const [list, place] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as [string, string];
-  const forged = Buffer.from(JSON.stringify([list, `${place}\u0000`])).toString("base64url");
+  const [list, place] = await placeOf(api, cursor);
+  const forged = await madeUpCursor(api, list, `${place}\u0000`);
   for (const query of [`cursor=${cursor}&consumer=ended`, `cursor=${forged}`])
     expect((await api.send("GET", "/v1/quarantine", { query })).status, query).toBe(400);
   const other = await api.send("POST", "/v1/quarantine:retry", { query: `cursor=${cursor}` });

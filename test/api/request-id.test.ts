@@ -48,6 +48,7 @@ function setup({ failure, admit = async () => free, requireIfMatch = false }: Se
         : null,
     ),
     answerOnce: (_request, answer) => answer(),
+    cursorKey: async () => Buffer.alloc(32),
     admit,
     noteUse: async () => {},
     requireIfMatch,

@@ -39,7 +39,7 @@ const others: Readonly<Record<string, readonly string[]>> = {
   "belongs to a caller, before its schedules are known": [
     ...["tokens", "rate_buckets", "earlier_secrets", "idempotency", "idempotency_steps"],
     ...["inbox", "inbox_refusals", "command_marks", "dead_commands"],
-    ...["teams", "team_list", "quota_limits"],
+    ...["teams", "team_list", "quota_limits", "cursor_key"],
   ],
   "a sum of a transaction or of a minute, not of a schedule": [
     ...["tallies", "target_work", "schedule_tallies", "schedule_counts", "usage"],

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "f32fe5e07eb1db63a843cc812b01be5942a9943ca127f6dfdcfbe49657ad4fc9",
+  migrationsDigest: "1d72ebc590a8b66769689915f731f9d333b4736527603a96544a3c98407203b9",
 } as const;
