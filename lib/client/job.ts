@@ -222,7 +222,7 @@ export interface GroupedBy {
 export interface JobGroups {
   items: JobGroup[];
   cursor?: string;
-  /** Failed jobs that were looked at. */
+  /** Failed jobs that were looked at; with a filter by schedules, or a token with a prefix, those that match. */
   looked: number;
   /** There are more failed jobs than were looked at. */
   more: boolean;

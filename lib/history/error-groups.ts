@@ -63,7 +63,10 @@ export interface JobGroup {
 export interface JobGroups {
   items: JobGroup[];
   next?: GroupPlace;
-  /** Jobs that were looked at. There are `more` beyond the bound. */
+  /**
+   * Jobs that were looked at, with a filter by schedules only those that match: how many others have
+   * failed is no matter of a team. There are `more` beyond the bound.
+   */
   looked: number;
   more: boolean;
   /** With `more`, for dead jobs: the oldest death that was looked at. Parcels are in no order of time. */
@@ -135,7 +138,7 @@ function deadLooked(tx: Tx, filter: DeadFilter, streams: DeadStreams): Sql {
 const hasOwners = ({ key, prefix, group, tag, target }: DeadFilter) =>
   [key, prefix, group, tag, target].some((each) => each !== undefined);
 
-function groupRows(tx: Tx, { by, limit, after }: GroupSearch, looked: Sql): PromiseLike<Row[]> {
+function groupRows(tx: Tx, { filter, by, limit, after }: GroupSearch, looked: Sql): PromiseLike<Row[]> {
   return tx<Row[]>`
     with ${looked}, named as materialized (
       select w.id, e.target, e.class, e.error
@@ -158,7 +161,7 @@ function groupRows(tx: Tx, { by, limit, after }: GroupSearch, looked: Sql): Prom
       ${after === undefined ? tx`` : tx`where g.count < ${after.count} or (g.count = ${after.count} and g.key > ${after.key})`}
       order by g.count desc, g.key limit ${limit + 1}
     )
-    select carillon.clock() as now, (select count(*)::int from looked) as looked, (select more from edge) as more,
+    select carillon.clock() as now, (select count(*)::int from ${hasOwners(filter) ? tx`wanted` : tx`looked`}) as looked, (select more from edge) as more,
       (select min(died_at) from looked) as "lookedFrom", p.key, p.count, p.schedules, p.first_at as "firstAt", p.last_at as "lastAt",
       p.groups as "errorGroups", p.target, p.class as "errorClass", p.error, p.reason,
       l.occurrence, l.schedule_id as "scheduleId", l.kind, l.n

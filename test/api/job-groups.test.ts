@@ -104,6 +104,9 @@ describe("GET /v1/jobs:groups", () => {
   test("A token with a prefix sees and retries only the failures of its own keys", async () => {
     const seen = await groups("", asOurs());
     expect(seen).toMatchObject([{ count: 2, sample: { key: "ours:2" } }]);
+    const { json } = await api.send("GET", "/v1/jobs:groups", asOurs());
+    // Four jobs of all teams are dead.
+    expect(json).toMatchObject({ looked: 2, more: false });
     expect(await groups("prefix=theirs:", asOurs())).toEqual([]);
     expect((await api.send("GET", "/v1/jobs:groups", asOurs({ query: "key=theirs:1" }))).status).toBe(403);
     const body = { filter: { errorGroup: seen[0]?.errorGroup }, dryRun: true };

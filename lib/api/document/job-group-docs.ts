@@ -48,7 +48,11 @@ const groupSchema = z.strictObject({
 export const groupsSchema = z.strictObject({
   items: z.array(groupSchema),
   cursor: cursorSchema,
-  looked: z.int().describe("Failed jobs that were looked at, 20,000 at most."),
+  looked: z
+    .int()
+    .describe(
+      "Failed jobs that were looked at, 20,000 at most. With a filter by schedules, or a token with a prefix, those that match.",
+    ),
   more: z.boolean().describe("There are more failed jobs than were looked at."),
   lookedFrom: instantText
     .nullable()

@@ -5,7 +5,7 @@ import { instantFrom } from "../input.ts";
 import { errorGroupOption, foundOptions, ownerOptions, ownersFrom } from "../job-filter-options.ts";
 import { pageSize, someOf } from "../listed.ts";
 import type { Output } from "../output/output.ts";
-import { type Column, counted } from "../output/table.ts";
+import type { Column } from "../output/table.ts";
 import { oneOf } from "../schedule-filter.ts";
 
 const groupings = ["target,error", "target", "error", "reason"] as const;
@@ -75,9 +75,9 @@ function errorOf({ error, errorClass }: JobGroup): string {
   return errorClass === null || error.startsWith(errorClass) ? error : `${errorClass}: ${error}`;
 }
 
-function boundText({ out }: Pick<Call, "out">, { looked, lookedFrom }: JobGroups): string {
+function boundText({ out }: Pick<Call, "out">, { lookedFrom }: JobGroups): string {
   const back = lookedFrom === null ? "" : `, back to ${out.times.wall(lookedFrom)}`;
-  return `There are more than the newest ${counted(looked, "failed job")} that were looked at${back}.`;
+  return `Older jobs were not looked at${back}: the counts are lower bounds.`;
 }
 
 export const errorCommands: readonly Command[] = [errors];
