@@ -6,6 +6,7 @@ import { normalForm } from "../cadence/normal-form.ts";
 import { mayBeRelative } from "../cadence/when/may-be-relative.ts";
 import { parseWhen } from "../cadence/when/parse-when.ts";
 import { type Fault, Refusal } from "../refusal.ts";
+import { refusePulseCadence } from "./shape/pulse-shape.ts";
 import { sameJson } from "./shape/same-json.ts";
 import type { ScheduleBody } from "./shape/schedule-body.ts";
 import { withWhen } from "./shape/schedule-shape.ts";
@@ -122,6 +123,7 @@ export function resolveCadence(
   if (!parsed.ok) {
     throw new Refusal("invalid", "The `when` cannot be planned.", [whenFault(parsed)]);
   }
+  refusePulseCadence(body, parsed.cadence);
   const uncalendared = body.delivery === "pulse" ? fromWholeSecond(parsed.cadence) : parsed.cadence;
   const byCalendar: Cadence =
     calendar === null

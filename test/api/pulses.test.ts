@@ -60,6 +60,26 @@ describe("a pulse, over HTTP", () => {
     expect((await api.send("POST", "/v1/schedules/poll/backfill", { body })).status).toBe(422);
   });
 
+  test.each(["cron(0 0 29 2 ? 2100-2199/4)", "at 2100-01-01T00:00:00Z"])(
+    "A pulse is refused whose cadence is no interval, also %s, which can be read at a late time only",
+    async (when) => {
+      const body = { when: [when], delivery: "pulse", target: { queue: "demo" } };
+      const put = { put: { key: "far", ...body } };
+      const fault = { path: "when", message: expect.stringContaining("takes one interval") };
+      expect(await api.send("PUT", "/v1/schedules/far", { body })).toMatchObject({
+        status: 422,
+        json: { errors: [fault] },
+      });
+      expect((await api.send("PATCH", "/v1/schedules/poll", { body: { when } })).status).toBe(422);
+      expect((await api.send("POST", "/v1/preview", { body: { when, delivery: "pulse" } })).status).toBe(422);
+      expect(
+        (await api.send("POST", "/v1/schedules:batch", { body: { operations: [put] } })).json,
+      ).toMatchObject({
+        results: [{ status: 422 }],
+      });
+    },
+  );
+
   test("A bad pulse in a batch fails only its operation", async () => {
     const pulse = { when: "every 10s", delivery: "pulse", target: { queue: "demo" } };
     const operations = [

@@ -1,3 +1,4 @@
+import type { Cadence } from "../../cadence/cadence-kinds.ts";
 import { parseWhen } from "../../cadence/when/parse-when.ts";
 import { type Fault, Refusal } from "../../refusal.ts";
 import type { Json } from "./json.ts";
@@ -49,7 +50,7 @@ export function refusePayloadByDelivery(body: ScheduleBody): void {
   refuse(body, body.delivery === "pulse" ? payloadFaults(body) : []);
 }
 
-function refuse({ delivery }: ScheduleBody, faults: readonly Fault[]): void {
+function refuse({ delivery }: Pick<ScheduleBody, "delivery">, faults: readonly Fault[]): void {
   if (faults.length > 0)
     throw new Refusal(
       "impossible",
@@ -96,8 +97,16 @@ function payloadFaults({ payload }: ScheduleBody): Fault[] {
  */
 function intervalFault({ when, timezone }: ScheduleBody): string | null {
   const parsed = parseWhen(when, { timezone, now: 0, key: "" });
-  if (!parsed.ok) return null;
-  const { cadence } = parsed;
+  return parsed.ok ? cadenceFault(parsed.cadence) : null;
+}
+
+/** Refuses a pulse whose cadence is no interval, also one that could only be read with the time of the edit. */
+export function refusePulseCadence(body: Pick<ScheduleBody, "delivery">, cadence: Cadence): void {
+  const message = cadenceFault(cadence);
+  if (body.delivery === "pulse" && message !== null) refuse(body, [{ path: "when", message }]);
+}
+
+function cadenceFault(cadence: Cadence): string | null {
   if (cadence.kind !== "interval")
     return "of a pulse takes one interval of whole seconds, as in `every 10s` or `every 24h`";
   if (cadence.everyMs % 1_000 !== 0 || cadence.everyMs > dayMs)
