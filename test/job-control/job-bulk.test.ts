@@ -220,6 +220,32 @@ describe("the retry of many jobs", () => {
     expect(await world.sql`select from carillon.jobs where ready_at < due_at`).toEqual([]);
   });
 
+  test("the retries of a prefix do not wait for those of another, nor for those that a hold keeps", async () => {
+    world.outcome = () => failed("no");
+    for (const key of ["shop:a", "bank:a"]) await world.put(key, { when: "in 1s", retry: { attempts: 1 } });
+    await world.tick();
+    await world.clock.advance(second);
+    await world.work();
+    await world.sql`
+      insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids, kinds, ns, owed)
+      select s.shard, 'fast', n.ready_at, n.ready_at, array_fill(${at(second)}::timestamptz, array[250]), array_fill(s.id, array[250]),
+        array_fill('manual'::carillon.job_kind, array[250]), array_fill(1, array[250]), true
+      from carillon.schedules s cross join (
+        select carillon.clock() + g * interval '1 second' as ready_at from generate_series(1, 10) g
+        union all select carillon.clock() - interval '1 hour' from generate_series(1, 10)) n
+      where s.key = 'shop:a'`;
+    const wait = async (prefix: string) => {
+      await retryMany(deps(), { filter: { state: "dead", prefix }, limit: 10, caller });
+      const [row] = await world.sql<{ seconds: number }[]>`
+        select extract(epoch from j.ready_at - carillon.clock())::float8 as seconds
+        from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id where s.key = ${`${prefix}a`} and j.state = 'waiting'`;
+      return row?.seconds;
+    };
+    expect(await wait("bank:")).toBeLessThan(1);
+    // 2,500 jobs, 500 a second.
+    expect(await wait("shop:")).toBeCloseTo(5, 1);
+  });
+
   test("a retry of cancelled jobs goes through the history of one schedule", async () => {
     await world.put("often", { when: "every 10s" });
     await world.tick();

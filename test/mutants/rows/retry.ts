@@ -148,8 +148,22 @@ export const retryRows: readonly Mutant[] = [
   {
     name: "a retry of many: jobs are ready behind those that it let in before",
     file: retryMany,
-    text: "let ahead = await owedUnderWay(deps.sql);",
-    replacement: "let ahead = 0;\n  void owedUnderWay;",
+    text: "let ahead = await owedAhead(",
+    replacement: "let ahead = 0 * await owedAhead(",
+    tests: ["test/job-control/job-bulk.test.ts"],
+  },
+  {
+    name: "a retry of many: a prefix does not wait for the retries of another",
+    file: retryMany,
+    text: "where ${prefix} = '' or exists",
+    replacement: "where true or ${prefix} = '' or exists",
+    tests: ["test/job-control/job-bulk.test.ts"],
+  },
+  {
+    name: "a retry of many: retries that a hold keeps do not count",
+    file: retryMany,
+    text: "where p.owed and p.ready_at > carillon.clock() - interval '1 minute' order",
+    replacement: "where p.owed order",
     tests: ["test/job-control/job-bulk.test.ts"],
   },
   {
