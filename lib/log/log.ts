@@ -89,8 +89,19 @@ export const silentLog: HandlerLog = makeLog(() => {});
 
 const sentences: ReadonlyMap<string, string> = new Map(Object.entries(wording));
 
-/** An event that a handler has chosen is its own sentence. */
+/**
+ * Handlers log texts that callers wrote. A line break would begin a line that looks like another
+ * part's, and other control characters or direction marks would control or reorder the terminal.
+ */
 function sentence(event: string, fields: LogFields): string {
+  return sentenceOf(event, fields).replace(
+    /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** An event that a handler has chosen is its own sentence. */
+function sentenceOf(event: string, fields: LogFields): string {
   const used = new Set<string>();
   const text = (sentences.get(event) ?? event).replace(/\{(\w+)\}/g, (_, name: string) => {
     used.add(name);

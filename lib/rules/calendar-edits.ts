@@ -157,9 +157,14 @@ export async function removeCalendar({ sql }: EditDeps, params: CalendarParams):
   });
 }
 
-export async function readCalendarWithCounts(tx: Tx, name: string): Promise<CalendarRead | null> {
+/** Counts only schedules whose keys begin with the prefix. */
+export async function readCalendarWithCounts(
+  tx: Tx,
+  name: string,
+  prefix?: string,
+): Promise<CalendarRead | null> {
   const calendar = await readCalendar(tx, name);
-  return calendar === null ? null : { ...calendar, ...(await countReferring(tx, calendar.id)) };
+  return calendar === null ? null : { ...calendar, ...(await countReferring(tx, calendar.id, prefix)) };
 }
 
 export async function listCalendars(

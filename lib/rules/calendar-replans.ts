@@ -14,7 +14,7 @@ const referringAfter = (
   { calendarId, after }: { calendarId: number; after: string },
   limit: number,
 ) => tx`
-  select id, shard, spec_version from carillon.schedules
+  select id, shard, spec_version, key from carillon.schedules
   where calendar_id = ${calendarId} and id > ${after}::bigint and deleted_at is null order by id limit ${limit}`;
 
 /**
@@ -39,15 +39,16 @@ export interface Referring {
   more: boolean;
 }
 
-export async function countReferring(tx: Tx, calendarId: number): Promise<Referring> {
-  const [row] = await tx<{ schedules: number }[]>`
-    select count(*)::int as schedules
+/** Counts the schedules whose keys begin with the prefix, among the first that refer to the calendar. */
+export async function countReferring(tx: Tx, calendarId: number, prefix = ""): Promise<Referring> {
+  const [row] = await tx<{ schedules: number; looked: number }[]>`
+    select count(*) filter (where starts_with(s.key, ${prefix}))::int as schedules, count(*)::int as looked
     from (${referringAfter(tx, { calendarId, after: "0" }, referringCountedMax + 1)}) s`;
-  const { schedules = 0 } = row ?? {};
+  const { schedules = 0, looked = 0 } = row ?? {};
   return {
     schedules: Math.min(schedules, referringCountedMax),
-    pending: await countPending(tx, calendarId),
-    more: schedules > referringCountedMax,
+    pending: await countPending(tx, calendarId, prefix),
+    more: looked > referringCountedMax,
   };
 }
 
@@ -65,11 +66,11 @@ export async function firstReferring(
     order by s.id`;
 }
 
-async function countPending(tx: Tx, calendarId: number): Promise<number> {
+async function countPending(tx: Tx, calendarId: number, prefix: string): Promise<number> {
   const place = await findReplanPlace(tx, calendarId);
   if (place === null) return 0;
   const [row] = await tx<{ pending: number }[]>`
-    select count(*) filter (where r.older)::int as pending
+    select count(*) filter (where r.older and starts_with(s.key, ${prefix}))::int as pending
     from (${referringAfter(tx, place, referringCountedMax)}) s cross join ${byOlderRules(tx, place.rulesId)}`;
   return row?.pending ?? 0;
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeCursor } from "../../lib/api/request/cursor.ts";
+import { issueToken, withToken } from "./issued-token.ts";
+import { madeUpCursor } from "./made-up-cursor.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
 let api: OwnApi;
@@ -158,7 +159,7 @@ describe("the list of calendars", () => {
   });
 
   test("The list of calendars refuses the cursor of another list", async () => {
-    const cursor = writeCursor("schedules", "a");
+    const cursor = await madeUpCursor(api, "schedules", "a");
     expect((await api.send("GET", "/v1/calendars", { query: `cursor=${cursor}` })).status).toBe(400);
   });
 });
@@ -177,4 +178,13 @@ test("A schedule with an unknown calendar is refused with the path of the fault"
     status: 422,
     json: { errors: [{ path: "calendar.name" }] },
   });
+});
+
+test("A token with a prefix reads how many schedules of its own use a calendar", async () => {
+  await put("shared");
+  const team = await issueToken(api, { name: "team", prefix: "ours:", scope: "read" });
+  for (const key of ["ours:a", "theirs:a", "theirs:b"]) await schedule(key, { name: "shared" });
+  const { json } = await api.send("GET", "/v1/calendars/shared", withToken(team));
+  expect(json).toMatchObject({ schedules: 1, pending: 0, more: false });
+  expect((await get("shared")).json).toMatchObject({ schedules: 3 });
 });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeCursor } from "../../lib/api/request/cursor.ts";
 import { bodyBytesMax } from "../../lib/api/request/json-body.ts";
 import type { Route } from "../../lib/api/request/route.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { findOperation, routes } from "./contract.ts";
+import { madeUpCursor } from "./made-up-cursor.ts";
 import { type OwnApi, ownApi, type SendParts } from "./own-api.ts";
 
 let api: OwnApi;
@@ -211,7 +211,7 @@ describe("other documented statuses", () => {
   });
 
   test("Every documented status occurs: groups and tags", async () => {
-    const stale = `cursor=${writeCursor("holds", "999999")}`;
+    const stale = `cursor=${await madeUpCursor(api, "holds", "999999")}`;
     await answers("GET", "/v1/groups", 200);
     for (const path of ["/v1/groups/walk", "/v1/tags/walk"]) {
       await answers("GET", path, 200);

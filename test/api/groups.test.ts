@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeCursor } from "../../lib/api/request/cursor.ts";
 import { minute } from "../support/instants.ts";
+import { madeUpCursor } from "./made-up-cursor.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
 let api: OwnApi;
@@ -138,7 +138,7 @@ describe.each([
     expect(await refused("sh%3Fop", "pause", {})).toEqual([400, [scope]]);
     expect(await refused("shop", "resume", { query: "cursor=x" })).toEqual([400, ["cursor"]]);
     await api.send("POST", `${path}/shop/pause`, { body: { reason: "one" } });
-    const query = `cursor=${writeCursor("holds", "9999999")}`;
+    const query = `cursor=${await madeUpCursor(api, "holds", "9999999")}`;
     expect(await refused("shop", "pause", { query, body: { reason: "one" } })).toEqual([409, ["cursor"]]);
     expect(await refused("shop", "resume", { query })).toEqual([409, ["cursor"]]);
   });

@@ -8,9 +8,14 @@ async function keyOf({ sql }: Pick<OwnApi, "sql">): Promise<Buffer> {
   return row.key;
 }
 
-/** A cursor of a place that no page ended at, encrypted for callers of all keys. */
-export async function madeUpCursor(api: Pick<OwnApi, "sql">, list: ListName, place: string): Promise<string> {
-  return sealCursor(await keyOf(api), null, writeCursor(list, place));
+/** A cursor of a place that no page ended at, encrypted for callers of the prefix, or of all keys. */
+export async function madeUpCursor(
+  api: Pick<OwnApi, "sql">,
+  list: ListName,
+  place: string,
+  prefix: string | null = null,
+): Promise<string> {
+  return sealCursor(await keyOf(api), prefix, writeCursor(list, place));
 }
 
 /** The list and the place in a cursor of callers of all keys. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeCursor } from "../../lib/api/request/cursor.ts";
+import { madeUpCursor } from "./made-up-cursor.ts";
 import { type OwnApi, ownApi, type SendParts } from "./own-api.ts";
 
 /** Edge cases of a token's prefix; `reach.test.ts` covers every route. */
@@ -91,7 +91,7 @@ describe.each(["group", "tag"])("a hold of a %s for more keys than the token rea
     expect((await asOurs("GET", path("left"))).json).toMatchObject({ holds: [{ members: null }] });
     await asOurs("DELETE", `/v1/schedules/ours:last:${scope}`);
     expect((await asOurs("GET", path("left"))).status).toBe(404);
-    const cursor = writeCursor("schedules", `ours:last:${scope}`);
+    const cursor = await madeUpCursor(api, "schedules", `ours:last:${scope}`, "ours:");
     expect((await asOurs("GET", path("left"), { query: `cursor=${cursor}` })).json).toMatchObject({
       holds: [],
     });
@@ -146,4 +146,13 @@ test("A refused inbox command without a key is hidden from tokens with a prefix"
   expect((await asOurs("GET", "/v1/inbox/errors/7")).status).toBe(404);
   expect((await asOurs("GET", "/v1/inbox/errors")).json).toEqual({ items: [] });
   expect((await api.send("GET", "/v1/inbox/errors/7")).status).toBe(200);
+});
+
+test("The forecast tells a token with a prefix nothing about the jobs of all teams", async () => {
+  await api.sql`
+    insert into carillon.minutes (minute, succeeded, dead)
+    values (date_trunc('minute', carillon.clock()) - interval '2 hours', 100, 20)`;
+  const of = async (answer: Promise<{ json: unknown }>) => Object((await answer).json).capacity;
+  expect(await of(api.send("GET", "/v1/forecast"))).toMatchObject({ perMinute: 120 });
+  expect(await of(asOurs("GET", "/v1/forecast"))).toBeNull();
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeCursor } from "../../lib/api/request/cursor.ts";
+import { madeUpCursor } from "./made-up-cursor.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
 let api: OwnApi;
@@ -341,7 +341,7 @@ describe("cursors of jobs", () => {
     async (place) => {
       await put("probed");
       const { status } = await api.send("GET", "/v1/schedules/probed/jobs", {
-        query: `cursor=${writeCursor("jobs", place)}`,
+        query: `cursor=${await madeUpCursor(api, "jobs", place)}`,
       });
       expect(status).toBe(200);
     },

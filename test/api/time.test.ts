@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeCursor } from "../../lib/api/request/cursor.ts";
+import { madeUpCursor } from "./made-up-cursor.ts";
 import { type OwnApi, ownApi } from "./own-api.ts";
 
 let api: OwnApi;
@@ -166,7 +166,7 @@ describe("versions of a schedule", () => {
     await put("edited", { when: "0 10 * * *" });
     await api.send("POST", "/v1/schedules/edited/pause", { body: { reason: "maintenance" } });
     const first = await api.send("GET", "/v1/schedules/edited/versions", { query: "limit=2", as: "read" });
-    const cursor = writeCursor("versions", "2");
+    const cursor = await madeUpCursor(api, "versions", "2");
     expect(first.json).toEqual({
       items: [
         {
@@ -202,7 +202,7 @@ describe("versions of a schedule", () => {
     for (const n of ["9", "0", "x", "99999999999"]) expect((await restore(n)).status).toBe(404);
     expect((await api.send("GET", "/v1/schedules/nobody/versions")).status).toBe(404);
     const others = await api.send("GET", "/v1/schedules/edited/versions", {
-      query: `cursor=${writeCursor("jobs", "2")}`,
+      query: `cursor=${await madeUpCursor(api, "jobs", "2")}`,
     });
     expect(paths(others.json)).toEqual(["cursor"]);
   });

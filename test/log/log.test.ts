@@ -32,6 +32,29 @@ describe("a line of the log", () => {
   );
 });
 
+test("a line of text has no line breaks, control characters or direction marks of a field or of an event", () => {
+  const lines: string[] = [];
+  const odd = "a\r\n\u001b[2J\u009b31m\u202eb\u2028c";
+  const logs = [
+    textLog(
+      "worker",
+      () => new Date(0),
+      (line) => lines.push(line),
+    ),
+    briefLog(
+      "api",
+      () => new Date(0),
+      (line) => lines.push(line),
+    ),
+  ];
+  for (const log of logs) log.error(`said ${odd}`, { name: odd, list: { odd } as never });
+  expect(lines).toHaveLength(2);
+  for (const line of lines) {
+    expect(line).not.toMatch(/[\p{Cc}\p{Zl}\u202e]/u);
+    expect(line).toContain("said a\\u000d\\u000a\\u001b[2J\\u009b31m\\u202eb\\u2028c");
+  }
+});
+
 describe("a brief log", () => {
   test("a brief log has the errors of Carillon and all that handlers log, without the jobs that have lines of their own", () => {
     const lines: string[] = [];

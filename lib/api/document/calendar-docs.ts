@@ -41,7 +41,7 @@ const calendarFields = {
   dates: z.array(z.string()),
   weekly: z.array(z.enum(weekdays)),
   except: z.array(z.string()),
-  schedules: z.int().describe("Schedules that use the calendar."),
+  schedules: z.int().describe("Schedules that use the calendar: those that the token reaches."),
   pending: z.int().describe("Schedules still planned by older rules; the next ticks replan them."),
   more: z.boolean().describe("True where there are more schedules than were counted."),
 };

@@ -165,7 +165,7 @@ export interface Operations extends BoardOperations {
   cancelMany(params: CancelManyParams): Promise<CancelledMany>;
   retryMany(params: RetryManyParams): Promise<RetriedMany>;
   putCalendar(params: CalendarParams & { body: CalendarBody; ifNoneMatch?: boolean }): Promise<CalendarDone>;
-  readCalendar(name: string): Promise<CalendarRead | null>;
+  readCalendar(name: string, prefix?: string): Promise<CalendarRead | null>;
   /** Ordered by name; `after` is the last name of the page before. */
   listCalendars(params: { limit: number; after?: string | undefined }): Promise<Page<CalendarHead, string>>;
   removeCalendar(params: CalendarParams): Promise<void>;
@@ -271,7 +271,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     cancelMany: (params) => cancelMany(deps, params),
     retryMany: (params) => retryMany(deps, params),
     putCalendar: (params) => putCalendar(deps, params),
-    readCalendar: (name) => readCalendarWithCounts(sql, name),
+    readCalendar: (...asked) => readCalendarWithCounts(sql, ...asked),
     listCalendars: (params) => listCalendars(sql, params),
     removeCalendar: (params) => removeCalendar(deps, params),
     pauseLabel: (params) => pauseLabel(deps, params),

@@ -108,9 +108,9 @@ function readRoutes(operations: Operations): Route[] {
       scope: "read",
       query: noQuery,
       doc: calendarDocs.get,
-      answer: async ({ parameter }) => {
+      answer: async ({ parameter, token }) => {
         const name = readName(parameter("name"));
-        const calendar = await operations.readCalendar(name);
+        const calendar = await operations.readCalendar(name, token.prefix ?? undefined);
         if (calendar === null) throw new Refusal("missing", `There is no calendar ${JSON.stringify(name)}.`);
         return { status: 200, body: calendarView(calendar), headers: { etag: etagOf(calendar.version) } };
       },
