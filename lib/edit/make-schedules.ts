@@ -70,6 +70,7 @@ export async function prepareSchedule(
   const first = firstOf(spec.cadence, now.getTime());
   const held = holds.length === 0 ? null : { since: heldSinceOf(first, now), until: heldUntilOf(holds) };
   const team = caller.reach?.team ?? "";
+  await known.quota.admitGroup(body.group, team);
   await known.quota.take(key, usageOf(spec.cadence, payloadBytesOf(body.payload)), team);
   const teamId = (await known.quota.teamOf(key, team))?.id ?? null;
   return { params, state, spec, first, holds, held, teamId };

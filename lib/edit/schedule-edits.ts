@@ -228,9 +228,11 @@ export async function respec(
       ? keptSpec(current, wanted, state.now)
       : await resolveSpec(known.calendar, current.key, wanted, state.now, countFrom));
   if (!same) {
+    const team = author.reach?.team ?? "";
+    await known.quota.admitGroup(wanted.group, team, current.body.group);
     const before = usageOf(current.cadence, current.payloadBytes ?? 0);
     const after = usageOf(spec.cadence, payloadBytesOf(wanted.payload));
-    await known.quota.take(current.key, difference(before, after), author.reach?.team ?? "");
+    await known.quota.take(current.key, difference(before, after), team);
   }
   const holdChange = {
     set: [...(ownChange?.set ?? []), ...ofLabels.set],

@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { refuseForeignGroup } from "./foreign-group.ts";
 import { perMinute, perYearAllowed, type QuotaLimits } from "./quota-kinds.ts";
 import { quotaRefusal } from "./quota-refusal.ts";
 import { readUsage } from "./read-usage.ts";
@@ -9,6 +10,11 @@ import { added, noUsage, type Usage } from "./usage.ts";
 export interface QuotaCheck {
   /** The team that counts a schedule with this key; null if none does. */
   teamOf(key: string, callersPrefix: string): Promise<Team | null>;
+  /**
+   * Refuses a group that belongs to another team than the caller's, unless the schedule is in it. A
+   * caller of all keys may use any.
+   */
+  admitGroup(group: string | null, callersPrefix: string, former?: string | null): Promise<void>;
   /**
    * Takes the change from the room of the key's team and of the teams above it. Throws a Refusal if
    * a quota has no room, and TeamNotLocked if it has little.
@@ -92,6 +98,10 @@ export function quotaCheck(tx: Tx, { state, locked }: QuotaStart): QuotaCheck {
   };
   return {
     teamOf: async (key, callersPrefix) => (await chainOf(key, callersPrefix))[0] ?? null,
+    admitGroup: async (group, callersPrefix, former) => {
+      if (group === null || group === former || callersPrefix === "") return;
+      refuseForeignGroup(group, await teamsOf(tx, current, group), callersPrefix);
+    },
     take: async (key, change, callersPrefix) => {
       const chain = await chainOf(key, callersPrefix);
       const near: string[] = [];

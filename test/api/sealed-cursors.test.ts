@@ -52,9 +52,14 @@ test("A cursor that the caller made up or changed is refused", async () => {
 });
 
 test("A cursor is of the callers of one prefix, and a repeated page has the same cursor", async () => {
-  await put(putOf("shop:1", "one"), putOf("shop:2", "two"));
-  const { cursor } = await page("limit=1", shop);
-  expect((await page("limit=1", shop)).cursor).toBe(cursor);
-  expect((await page(`limit=1&cursor=${cursor}`, shop)).status).toBe(200);
-  expect((await page(`limit=1&cursor=${cursor}`)).status).toBe(400);
+  for (const name of ["one", "two"])
+    expect((await api.send("PUT", `/v1/calendars/${name}`, { body: { weekly: ["sun"] } })).status).toBe(201);
+  const calendars = async (query: string, by?: Issued) => {
+    const { status, json } = await api.send("GET", "/v1/calendars", { ...withToken(by), query });
+    return { status, cursor: String(Object(json).cursor) };
+  };
+  const { cursor } = await calendars("limit=1", shop);
+  expect((await calendars("limit=1", shop)).cursor).toBe(cursor);
+  expect((await calendars(`limit=1&cursor=${cursor}`, shop)).status).toBe(200);
+  expect((await calendars(`limit=1&cursor=${cursor}`)).status).toBe(400);
 });

@@ -246,6 +246,20 @@ export const apiRows: readonly Mutant[] = [
     tests: [cursorTest],
   },
   {
+    name: "api: a cursor is of the callers of one prefix",
+    file: "lib/sealing/seal-cursor.ts",
+    text: ".update(JSON.stringify(prefix))",
+    replacement: ".update(JSON.stringify(null))",
+    tests: ["test/api/sealed-cursors.test.ts"],
+  },
+  {
+    name: "api: an answer has no cursor that can be read",
+    file: "lib/api/request/sealed-cursors.ts",
+    text: "sealCursor(await readKey(), prefix, body.cursor)",
+    replacement: "body.cursor",
+    tests: ["test/api/sealed-cursors.test.ts"],
+  },
+  {
     name: "api: a cursor is valid with its own filter only",
     file: "lib/api/request/search-cursor.ts",
     text: "text.startsWith(mark) && isPlace",

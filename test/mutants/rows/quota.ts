@@ -41,6 +41,27 @@ export const quotaRows: readonly Mutant[] = [
     tests: schedules,
   },
   {
+    name: "quota: a new schedule joins no group of another team",
+    file: "lib/edit/make-schedules.ts",
+    text: "await known.quota.admitGroup(body.group, team);",
+    replacement: "",
+    tests: ["test/quota/foreign-groups.test.ts"],
+  },
+  {
+    name: "quota: an edit brings no schedule into the group of another team",
+    file: "lib/edit/schedule-edits.ts",
+    text: "await known.quota.admitGroup(wanted.group, team, current.body.group);",
+    replacement: "",
+    tests: ["test/quota/foreign-groups.test.ts"],
+  },
+  {
+    name: "quota: a longer and a shorter prefix use a group of the team",
+    file: "lib/quota/foreign-group.ts",
+    text: "!prefix.startsWith(callersPrefix) && !callersPrefix.startsWith(prefix)",
+    replacement: "prefix !== callersPrefix",
+    tests: ["test/quota/foreign-groups.test.ts"],
+  },
+  {
     name: "quota: the first edit of a prefix makes its team",
     file: check,
     text: "current = await keepTeam(tx, callersPrefix);",
