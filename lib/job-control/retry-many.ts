@@ -95,14 +95,14 @@ const owedLookedMax = 1_000;
 
 /**
  * Number of jobs of the backlog that are ready before the retries of this call. Each prefix has its
- * own line, so that the many retries of one team do not delay the few of another. Parcels that were
- * ready a minute ago wait for something else, such as the end of a hold.
+ * own line, so that the many retries of one team do not delay the few of another. Jobs that a hold
+ * keeps are not in it: they would delay others for as long as the hold lasts.
  */
 async function owedAhead(tx: Tx, prefix = ""): Promise<number> {
   const [row] = await tx<{ jobs: number }[]>`
     select count(*)::int as jobs from (
       select p.schedule_ids from carillon.parcels p
-      where p.owed and p.ready_at > carillon.clock() - interval '1 minute' order by p.id desc limit ${owedLookedMax}) p
+      where p.owed and p.held_schedule is null order by p.id desc limit ${owedLookedMax}) p
     cross join lateral unnest(p.schedule_ids) k (id)
     where ${prefix} = '' or exists (
       select from carillon.schedules s where s.id = k.id and starts_with(s.key, ${prefix}) offset 0)`;

@@ -220,30 +220,51 @@ describe("the retry of many jobs", () => {
     expect(await world.sql`select from carillon.jobs where ready_at < due_at`).toEqual([]);
   });
 
-  test("the retries of a prefix do not wait for those of another, nor for those that a hold keeps", async () => {
+  /** Makes a dead job of each of these schedules. */
+  async function deadJobs(...keys: string[]): Promise<void> {
     world.outcome = () => failed("no");
-    for (const key of ["shop:a", "bank:a"]) await world.put(key, { when: "in 1s", retry: { attempts: 1 } });
+    for (const key of keys) await world.put(key, { when: "in 1s", retry: { attempts: 1 } });
     await world.tick();
     await world.clock.advance(second);
     await world.work();
+  }
+
+  /** The seconds until the job of `<prefix>a` is ready, after a retry of all dead jobs of the prefix. */
+  async function wait(prefix: string): Promise<number | undefined> {
+    await retryMany(deps(), { filter: { state: "dead", prefix }, limit: 10, caller });
+    const [row] = await world.sql<{ seconds: number }[]>`
+      select extract(epoch from j.ready_at - carillon.clock())::float8 as seconds
+      from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id where s.key = ${`${prefix}a`} and j.state = 'waiting'`;
+    return row?.seconds;
+  }
+
+  test("the retries of a prefix do not wait for those of another", async () => {
+    await deadJobs("shop:a", "bank:a");
     await world.sql`
       insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids, kinds, ns, owed)
-      select s.shard, 'fast', n.ready_at, n.ready_at, array_fill(${at(second)}::timestamptz, array[250]), array_fill(s.id, array[250]),
-        array_fill('manual'::carillon.job_kind, array[250]), array_fill(1, array[250]), true
-      from carillon.schedules s cross join (
-        select carillon.clock() + g * interval '1 second' as ready_at from generate_series(1, 10) g
-        union all select carillon.clock() - interval '1 hour' from generate_series(1, 10)) n
-      where s.key = 'shop:a'`;
-    const wait = async (prefix: string) => {
-      await retryMany(deps(), { filter: { state: "dead", prefix }, limit: 10, caller });
-      const [row] = await world.sql<{ seconds: number }[]>`
-        select extract(epoch from j.ready_at - carillon.clock())::float8 as seconds
-        from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id where s.key = ${`${prefix}a`} and j.state = 'waiting'`;
-      return row?.seconds;
-    };
+      select s.shard, 'fast', carillon.clock() + g * interval '1 second', carillon.clock(), array_fill(${at(second)}::timestamptz, array[250]),
+        array_fill(s.id, array[250]), array_fill('manual'::carillon.job_kind, array[250]), array_fill(1, array[250]), true
+      from carillon.schedules s cross join generate_series(1, 10) g where s.key = 'shop:a'`;
     expect(await wait("bank:")).toBeLessThan(1);
     // 2,500 jobs, 500 a second.
     expect(await wait("shop:")).toBeCloseTo(5, 1);
+  });
+
+  test("the retries of a prefix do not wait for retries that a hold keeps", async () => {
+    await deadJobs("shop:held");
+    await world.pause("shop:held");
+    await retryMany(deps(), { filter: { state: "dead", prefix: "shop:" }, limit: 10, caller });
+    await world.clock.advance(second);
+    await world.work();
+    const held = await world.sql`
+      insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids, kinds, ns, owed, held_schedule)
+      select p.shard, p.queue, p.ready_at, p.offer_at, array_fill(p.occurrences[1], array[250]), array_fill(p.schedule_ids[1], array[250]),
+        array_fill(p.kinds[1], array[250]), array_fill(p.ns[1], array[250]), p.owed, p.held_schedule
+      from carillon.parcels p cross join generate_series(1, 10) where p.held_schedule is not null returning owed, ready_at::text as ready`;
+    expect(held).toHaveLength(10);
+    expect(held[0]).toEqual({ owed: true, ready: "infinity" });
+    await deadJobs("shop:a");
+    expect(await wait("shop:")).toBeLessThan(1);
   });
 
   test("a retry of cancelled jobs goes through the history of one schedule", async () => {
