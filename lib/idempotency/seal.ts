@@ -13,28 +13,34 @@ export interface Seal {
 }
 
 const cipher = "aes-256-gcm";
-const nonceBytes = 12;
+export const nonceBytes = 12;
 const tagBytes = 16;
 
 export function sealOf(secret: string, purpose = "carillon: what is kept of a request"): Seal {
   const key = createHmac("sha256", purpose).update(secret).digest();
   return {
-    close: (bytes) => {
-      const nonce = randomBytes(nonceBytes);
-      const closing = createCipheriv(cipher, key, nonce);
-      const body = Buffer.concat([closing.update(zstdCompressSync(bytes)), closing.final()]);
-      return Buffer.concat([nonce, closing.getAuthTag(), body]);
-    },
+    close: (bytes) => encrypted(key, randomBytes(nonceBytes), zstdCompressSync(bytes)),
     open: (sealed) => {
-      const opening = createDecipheriv(cipher, key, sealed.subarray(0, nonceBytes));
-      opening.setAuthTag(sealed.subarray(nonceBytes, nonceBytes + tagBytes));
       try {
-        return zstdDecompressSync(
-          Buffer.concat([opening.update(sealed.subarray(nonceBytes + tagBytes)), opening.final()]),
-        );
+        return zstdDecompressSync(decrypted(key, sealed));
       } catch {
         return null;
       }
     },
   };
+}
+
+/** The nonce, which must be another one for each text of a key, the tag and the ciphertext. */
+export function encrypted(key: Buffer, nonce: Buffer, plain: Buffer): Buffer {
+  const closing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes });
+  const body = Buffer.concat([closing.update(plain), closing.final()]);
+  return Buffer.concat([nonce, closing.getAuthTag(), body]);
+}
+
+/** Throws if the bytes were encrypted with another key, or changed. */
+export function decrypted(key: Buffer, sealed: Buffer): Buffer {
+  const [nonce, tag] = [sealed.subarray(0, nonceBytes), sealed.subarray(nonceBytes, nonceBytes + tagBytes)];
+  const opening = createDecipheriv(cipher, key, nonce, { authTagLength: tagBytes });
+  opening.setAuthTag(tag);
+  return Buffer.concat([opening.update(sealed.subarray(nonceBytes + tagBytes)), opening.final()]);
 }

@@ -1,4 +1,5 @@
 import { fieldText, plainValue } from "./field-text.ts";
+import { unprintable } from "./unprintable.ts";
 import { type LogEvent, wording } from "./wording.ts";
 
 /**
@@ -95,7 +96,7 @@ const sentences: ReadonlyMap<string, string> = new Map(Object.entries(wording));
  */
 function sentence(event: string, fields: LogFields): string {
   return sentenceOf(event, fields).replace(
-    /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
+    unprintable,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }

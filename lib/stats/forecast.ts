@@ -27,6 +27,8 @@ export interface ForecastQuery {
   by?: Contributor | undefined;
   /** Only schedules whose keys begin with this. */
   prefix?: string | undefined;
+  /** Whether the capacity is read, which counts the jobs of all teams. Default: yes. */
+  withCapacity?: boolean | undefined;
 }
 
 export interface Forecast {
@@ -102,7 +104,7 @@ export async function readForecast(sql: Sql, query: ForecastQuery): Promise<Fore
     by: contributing === null ? [] : await largest(sql, contributing, query.by),
     suggestion: suggestionOf(line, flattened(line, before), { names, isExact }),
     spread: query.spread === undefined ? null : spreadCurve(line, before, query.spread),
-    capacity: await readCapacity(sql, asOf),
+    capacity: query.withCapacity === false ? null : await readCapacity(sql, asOf),
     exact: isExact,
   };
 }

@@ -56,10 +56,9 @@ export function forecastRoutes(operations: Pick<Operations, "readForecast">): Ro
       cost: 10,
       answer: async ({ token, query: { prefix, ...query } }) => {
         const within = narrowedOrRefused(token, prefix);
-        const forecast = await operations.readForecast({ ...query, prefix: within });
-        // The jobs of all teams that were settled are no matter of one team.
-        const shown = token.prefix === null ? forecast : { ...forecast, capacity: null };
-        return { status: 200, body: forecastView(shown) };
+        const withCapacity = token.prefix === null;
+        const forecast = await operations.readForecast({ ...query, prefix: within, withCapacity });
+        return { status: 200, body: forecastView(forecast) };
       },
     }),
   ];

@@ -1,3 +1,5 @@
+import { unprintable } from "../../log/unprintable.ts";
+
 export type Colour = "red" | "green" | "yellow" | "blue" | "dim" | "bold";
 
 const codes: Readonly<Record<Colour, readonly [number, number]>> = {
@@ -42,7 +44,5 @@ export function stateColour(state: string): Colour | undefined {
  * direction marks would reorder the text.
  */
 export function printable(text: string): string {
-  return text
-    .replace(/[\p{Zl}\p{Zp}\n\r\t]+/gu, " ")
-    .replace(/[\p{Cc}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
+  return text.replace(/[\p{Zl}\p{Zp}\n\r\t]+/gu, " ").replace(unprintable, "\ufffd");
 }

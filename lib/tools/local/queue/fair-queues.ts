@@ -2,7 +2,7 @@ import { systemTiming } from "../../../clock.ts";
 import type { QueueStore, StoredMessage, StoredQueue } from "./emulator-parts.ts";
 import { type Group, nextFairly } from "./fair-order.ts";
 import type { FastifyInstance } from "./fastify-shape.ts";
-import { attributesSent, text } from "./sqs-differences.ts";
+import { attributesSent, changeQueues, text } from "./sqs-differences.ts";
 
 /** Time that receivers spent this long ago counts half. */
 const halfLifeMs = 10_000;
@@ -16,9 +16,7 @@ const groupsSent = new WeakMap<object, string>();
  * stored. In a FIFO queue the group means something else, and stays the emulator's.
  */
 export function fairQueues(app: FastifyInstance, store: QueueStore): void {
-  for (const queue of store.allQueues()) deliverFairly(queue);
-  const create = store.createQueue.bind(store);
-  store.createQueue = (...args) => deliverFairly(create(...args));
+  changeQueues(store, deliverFairly);
   app.addHook("preHandler", async (request) => {
     for (const { message, attributes } of attributesSent(request)) {
       const group = text(message, "MessageGroupId");

@@ -74,6 +74,13 @@ function messagesIn(request: FastifyRequest): unknown[] {
   return Array.isArray(entries) ? entries : [request.body];
 }
 
+/** Changes each queue that there is, and each that is made later. */
+export function changeQueues(store: QueueStore, change: (queue: StoredQueue) => StoredQueue): void {
+  for (const queue of store.allQueues()) change(queue);
+  const create = store.createQueue.bind(store);
+  store.createQueue = (...args) => change(create(...args));
+}
+
 /**
  * The attributes of each message that a request sends, by which the stored message is known again: the
  * emulator keeps the object.

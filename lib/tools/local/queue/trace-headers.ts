@@ -1,7 +1,7 @@
 import { BoundedMap } from "../../../bounded-map.ts";
 import type { QueueStore, StoredQueue } from "./emulator-parts.ts";
 import type { FastifyInstance, FastifyRequest } from "./fastify-shape.ts";
-import { attributesSent, property, text } from "./sqs-differences.ts";
+import { attributesSent, changeQueues, property, text } from "./sqs-differences.ts";
 
 /** The traces of messages that are being sent, by their attributes, which the emulator stores. */
 const tracesSent = new WeakMap<object, string>();
@@ -16,9 +16,7 @@ const keptMax = 50_000;
 export function traceHeaders(app: FastifyInstance, store: QueueStore): void {
   /** By the id of the message. */
   const traces = new BoundedMap<string, string>(keptMax);
-  for (const queue of store.allQueues()) keepTraces(queue, traces);
-  const create = store.createQueue.bind(store);
-  store.createQueue = (...args) => keepTraces(create(...args), traces);
+  changeQueues(store, (queue) => keepTraces(queue, traces));
   app.addHook("preHandler", async (request) => {
     const trace = request.headers["x-amzn-trace-id"];
     if (typeof trace !== "string") return;
