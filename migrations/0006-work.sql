@@ -89,7 +89,7 @@ create table carillon.parcels (
   -- How many places it has at its target, since its turn was granted or it was claimed: so many of its jobs may be under way at once.
   slots smallint,
   priority smallint,
-  -- It was packed with the jobs of this team alone, which had many due at once. Null: its jobs may be of several teams.
+  -- All of its jobs are of this team. Null: they are of several teams or of none.
   team_id int,
   -- Its one job was under way when a worker died: until it has ended it travels without others.
   alone boolean,
@@ -139,6 +139,8 @@ create index parcels_lane on carillon.parcels (lane) where lane is not null;
 create index parcels_owed on carillon.parcels (queue) where owed;
 -- Read by claims and settles: the waiting parcels of a target in order, those of each team apart, and the parcels that take its places.
 create index parcels_turns on carillon.parcels (target_id, (coalesce(priority, 0)), (coalesce(team_id, 0)), turn_at, id) where turn = 'waits';
+-- Read by settles: the targets at which slow parcels of a team wait.
+create index parcels_team_turns on carillon.parcels (team_id, target_id) where turn = 'waits' and queue = 'slow' and team_id is not null;
 create index parcels_slots on carillon.parcels (target_id) include (slots) where slots is not null;
 -- Read by edits: parcels that a new job may join.
 create index parcels_joined on carillon.parcels (target_id, shard, ready_at) where queue = 'slow' and lease_until is null and turn is null;

@@ -510,7 +510,7 @@ begin
     insert into carillon.parcels (id, shard, queue, ready_at, offer_at, lane, target_id, priority, team_id, owed, alone, made_at, sent_at, occurrences,
       schedule_ids, kinds, ns)
     select p.id, p_parcel.shard, p_parcel.queue, 'infinity', v_now + interval '1 minute', p.waits_in, p_parcel.target_id, p_parcel.priority,
-      p_parcel.team_id, p_parcel.owed, p_parcel.alone, p_parcel.made_at, p_parcel.sent_at, array[p.occurrence], array[p.schedule_id], array[p.kind], array[p.n]
+      (select s.team_id from carillon.schedules s where s.id = p.schedule_id), p_parcel.owed, p_parcel.alone, p_parcel.made_at, p_parcel.sent_at, array[p.occurrence], array[p.schedule_id], array[p.kind], array[p.n]
     from parked p
   )
   update carillon.jobs j set parcel_id = p.id from parked p

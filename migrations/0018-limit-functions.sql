@@ -52,12 +52,12 @@ begin
 end $$;
 
 -- Decides whether a parcel may go on to its target without a turn: no due parcel waits there, the share and
--- the concurrency have room, and a rate allows the next start by now, within carillon.rate_slack. At a target
+-- the concurrency have room, workers may take one more parcel of the team, and a rate allows the next start by now, within carillon.rate_slack. At a target
 -- with a rate it counts the start.
--- Locks: the target's row, if it has a rate. The caller holds the target, exclusively.
+-- Locks: a seat of the team, as carillon.team_has_room; the target's row, if it has a rate. The caller holds the target, exclusively.
 -- Returns: how many of the parcel's jobs may be under way at once; null if the parcel must wait.
 -- Called by: carillon.enter_target, for a parcel that has no turn.
-create or replace function carillon.direct_slots(p_target int, p_jobs int, p_now timestamptz) returns int
+create or replace function carillon.direct_slots(p_target int, p_team int, p_jobs int, p_now timestamptz) returns int
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
@@ -74,7 +74,9 @@ begin
   if found then return null; end if;
   select t.* into v_target from carillon.targets t where t.id = p_target;
   select count(*), coalesce(sum(p.slots), 0) into v_parcels, v_slots from carillon.taken_places p where p.target_id = p_target;
-  if v_parcels >= carillon.share_now(v_target, p_now) or v_slots >= v_target.concurrency then return null; end if;
+  if v_parcels >= carillon.share_now(v_target, p_now) or v_slots >= v_target.concurrency or not carillon.team_has_room(p_team, v_target.share, p_now) then
+    return null;
+  end if;
   if v_target.rate_count is not null then
     v_took := carillon.rate_time(v_target, p_jobs);
     v_next_at := coalesce(greatest(v_target.busy_until, v_target.next_at + v_target.slipped_ms * interval '1 millisecond'), p_now);
@@ -84,14 +86,93 @@ begin
   return least(p_jobs, coalesce(v_target.concurrency - v_slots, p_jobs));
 end $$;
 
+-- Says how many more parcels of a team slow workers may take: the team may have three quarters of the workers
+-- that parcels of others leave, and at least one. Otherwise a team with many targets that hang would have a place
+-- at each of them, and so all workers. The share of a target is assumed to be half of all workers.
+-- Locks: none.
+-- Returns: the number, 0 or less if the team has as many as it may.
+-- Called by: carillon.due_turns, carillon.team_has_room, carillon.is_full and carillon.team_targets.
+create or replace function carillon.team_room(p_team int, p_share int, p_now timestamptz) returns int
+  language sql stable
+  set search_path = pg_catalog, pg_temp
+  as $$
+    select greatest(1, (2 * p_share - count(*) filter (where k.team_id is distinct from p_team)) * 3 / 4)::int - (count(*) filter (where k.team_id = p_team))::int
+    from (
+      select p.team_id from carillon.taken_places p
+      where p.queue = 'slow' and (p.lease_until is not null or p.ready_at <= p_now or p.team_id = p_team)
+      limit 4 * p_share) k
+  $$;
+-- Decides whether slow workers may take one more parcel of a team (carillon.team_room), beside other claims that
+-- decide the same at this moment. A quarter of a target's share may look at once, each claim with a seat of its
+-- own, which is a lock of class 12. Each counts all seats as taken, so that never more parcels go on than the
+-- team may have, whatever targets they are for.
+-- Locks: a seat of the team, which may be waited for, until the transaction ends or the caller's block fails.
+-- Returns: true if they may; also for a parcel without a team.
+-- Called by: carillon.find_room and carillon.direct_slots, for a slow target.
+create or replace function carillon.team_has_room(p_team int, p_share int, p_now timestamptz) returns boolean
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  v_seats int := greatest(1, p_share / 4);
+  v_first int := p_team % 1000000 * 1000;
+  v_seat int;
+begin
+  if p_team is null or p_share is null then return true; end if;
+  select s into v_seat from generate_series(v_first, v_first + v_seats - 1) s where pg_try_advisory_xact_lock(12, s) limit 1;
+  -- All seats are taken: wait for one of them.
+  if v_seat is null then perform pg_advisory_xact_lock(12, v_first + floor(random() * v_seats)::int); end if;
+  -- A statement of its own: it sees the places of claims that have committed meanwhile.
+  return carillon.team_room(p_team, p_share, p_now) >= v_seats;
+end $$;
+-- Lists targets at which parcels of a team wait, after a slow parcel of the team has given up its place at
+-- another target. Where the team had as many places as it may (carillon.team_room), the place may be for any of
+-- these targets, and no settle there may come for long. The search goes on from the parcel's target, so that each
+-- of many targets has its turn.
+-- Locks: none.
+-- Returns: the ids of four targets at most; none if the team may have further places all the same.
+-- Called by: carillon.leave_target; carillon.settle_parcels.
+create or replace function carillon.team_targets(p_parcel carillon.parcels, p_now timestamptz) returns setof int
+  language plpgsql stable
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+  as $$
+declare
+  v_share int;
+  v_target int := p_parcel.target_id;
+  v_wrapped boolean := false;
+  v_found int := 0;
+begin
+  if p_parcel.queue <> 'slow' or p_parcel.team_id is null or p_parcel.slots is null then return; end if;
+  loop
+    select p.target_id into v_target from carillon.parcels p
+    where p.team_id = p_parcel.team_id and p.turn = 'waits' and p.queue = 'slow' and p.target_id > v_target order by p.target_id limit 1;
+    if v_target is null and not v_wrapped then
+      v_wrapped := true;
+      v_target := 0;
+      continue;
+    end if;
+    exit when v_target is null or (v_wrapped and v_target >= p_parcel.target_id);
+    if v_found = 0 then
+      select t.share into v_share from carillon.targets t where t.id = p_parcel.target_id;
+      exit when v_share is null or carillon.team_room(p_parcel.team_id, v_share, p_now) > greatest(1, v_share / 4);
+    end if;
+    v_found := v_found + 1;
+    return next v_target;
+    exit when v_found = 4;
+  end loop;
+end $$;
 -- Lists the first parcels that wait at a target for nothing but a turn, in the order of turns, p_max at most.
 -- Each priority is read by itself, in the order of the index and only up to now: many parcels may wait that
 -- are not due yet.
--- A parcel with the many jobs of one team comes after parcels of its priority that have no team and are ready
--- up to ten minutes later. Such parcels of several teams come by turns: next is always the team with the
--- fewest places for its weight.
+-- Parcels of one team come in the order of their places (carillon.turn_place), and so do those with jobs of
+-- several teams or of none, which are one line together. Of these lines, next is the one with the fewest places
+-- at the target for its weight, and where none has a place, a draw: each line is next as often as its weight
+-- says. Since when parcels wait must not decide, or a team with a long backlog would keep all others waiting
+-- until it is done. The draw of a millisecond is always the same, so that calls of one transaction agree.
 -- Reads 32 teams of a priority at most, as thousands may wait: the first 16 before and the first 16 after a
--- team that is another one in each millisecond.
+-- team that is another one in each millisecond. Of each team as many slow parcels are listed as workers may
+-- take (carillon.team_room); with p_company, for a worker that has a parcel, all of them.
 -- Leaves out parcels that are set aside because they cannot be written: with them in the list, no parcel
 -- behind them would ever have a turn. Whether any parcel is set aside is asked once, of an index that is
 -- nearly always empty.
@@ -100,16 +181,19 @@ end $$;
 -- Called by: carillon.grant_turns and carillon.merge_turns, for the parcels whose turns come next;
 -- carillon.direct_slots and carillon.find_room, to see whether one waits; carillon.claim_company, for parcels
 -- to take along.
-create or replace function carillon.due_turns(p_target int, p_now timestamptz, p_max bigint) returns table (id bigint, jobs int)
+create or replace function carillon.due_turns(p_target int, p_now timestamptz, p_max bigint, p_company boolean default false) returns table (id bigint, jobs int)
   language plpgsql stable
   set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan
   as $$
 #variable_conflict use_column
+declare
+  v_share int := case when not p_company then (select t.share from carillon.targets t where t.id = p_target) end;
+  v_ms bigint := (extract(epoch from p_now) * 1000)::bigint;
 begin
   return query
     with recursive ends as materialized (
-      select l.priority, e.last, ((extract(epoch from p_now) * 1000)::bigint % (e.last + 1))::int as middle
+      select l.priority, e.last, (v_ms % (e.last + 1))::int as middle
       from (values (-1), (0), (1)) l (priority) cross join lateral (
         select coalesce(p.team_id, 0) as last from carillon.parcels p
         where p.target_id = p_target and p.turn = 'waits' and coalesce(p.priority, 0) = l.priority
@@ -125,30 +209,31 @@ begin
         order by coalesce(p.team_id, 0) limit 1) n
       where t.found < 16
     ), lines as materialized (
-      select e.priority, 0 as team, 0::float8 as places, 1::float8 as weight from ends e
+      select e.priority, 0 as team from ends e
       union all
-      select t.priority, t.team,
-        (select count(*) from carillon.taken_places k where k.target_id = p_target and k.team_id = t.team)::float8,
-        (select w.weight from carillon.teams w where w.id = t.team)::float8
-      from teams t where t.found > 0
+      select t.priority, t.team from teams t where t.found > 0
     ), first as (
-      select l.team, l.places, l.weight, f.* from lines l cross join lateral (
+      select l.team, f.* from lines l cross join lateral (
         select p.id, cardinality(p.occurrences) as jobs, p.turn_at from carillon.parcels p
         where p.target_id = p_target and p.turn = 'waits' and coalesce(p.priority, 0) = l.priority and coalesce(p.team_id, 0) = l.team
           and p.turn_at <= carillon.turn_place(p_now, l.priority::smallint)
           and (not exists (select from carillon.quarantine q where q.consumer = 'turn')
             or not exists (select from carillon.quarantine q where q.consumer = 'turn' and q.item = 'parcel ' || p.id))
-        order by p.turn_at, p.id limit p_max) f
-    ), shared_out as (
-      select f.*, case when f.team > 0 then (row_number() over (partition by f.team order by f.turn_at, f.id) + f.places) / f.weight end as share
-      from first f
-    ), placed as (
-      -- The place of the oldest parcel of a team counts for those that are shared out before it.
-      select s.*, case s.team when 0 then s.turn_at else interval '10 minutes' + min(s.turn_at) over (partition by s.team > 0
-        order by s.share, s.turn_at, s.id rows between current row and unbounded following) end as place
-      from shared_out s
+        order by p.turn_at, p.id limit least(p_max, case when l.team > 0 and v_share is not null then greatest(0, carillon.team_room(l.team, v_share, p_now)) end)) f
+    ), drawn as materialized (
+      -- The line without a team has jobs of several teams, and the weight of four. An exponential draw, divided
+      -- by the weight, makes each line the first one as often as its weight says; a factor does not change
+      -- that. It is small, so that a place more counts for more than the draw.
+      select l.team, w.weight, k.places - 0.3 * ln(1 - (hashint8extended(l.team, v_ms) & 4503599627370495) / 4503599627370496.0::float8) as behind
+      from (select distinct team from first) l
+      cross join lateral (select coalesce((select t.weight from carillon.teams t where t.id = l.team), 4)::float8 as weight) w
+      cross join lateral (
+        select count(*)::float8 as places from carillon.taken_places k where k.target_id = p_target and coalesce(k.team_id, 0) = l.team) k
     )
-    select p.id, p.jobs from placed p order by p.place, p.team > 0, p.share, p.turn_at, p.id limit p_max;
+    select o.id, o.jobs from (
+      select f.id, f.jobs, f.turn_at, (w.behind + row_number() over (partition by f.team order by f.turn_at, f.id) - 1) / w.weight as share
+      from first f join drawn w on w.team = f.team) o
+    order by o.share, o.turn_at, o.id limit p_max;
 end $$;
 
 -- Decides whether a claimed parcel may go on to its target now. p_window is the share of the target, as this
@@ -203,7 +288,7 @@ begin
   then
     if p_parcel.turn = 'granted' then
       v_slots := p_parcel.slots;
-    elsif carillon.find_room(v_target, p_now) then
+    elsif carillon.find_room(v_target, p_parcel.team_id, p_now) then
       v_slots := least(carillon.fill_parcel(p_parcel, v_size, p_now), carillon.side_by_side());
     end if;
     if v_slots is not null then
@@ -243,7 +328,7 @@ begin
       perform carillon.split_parcel(p_parcel, v_size, v_size);
       v_jobs := v_size;
     end if;
-    v_slots := carillon.direct_slots(p_parcel.target_id, v_jobs, v_now);
+    v_slots := carillon.direct_slots(p_parcel.target_id, p_parcel.team_id, v_jobs, v_now);
     if v_slots > v_at_once then v_slots := v_at_once; end if;
     if v_slots is not null and v_jobs < v_size and p_parcel.queue = 'slow' and v_target.concurrency is null and v_target.rate_count is null then
       v_jobs := carillon.fill_parcel(p_parcel, v_size, v_now);
@@ -301,13 +386,14 @@ end $$;
 -- Looks for room for one more parcel at a target that only its share bounds, beside other claims that do the
 -- same. A quarter of the share may look at once, each claim with a seat of its own, which is a lock of class
 -- 9. Each claim counts all seats as taken, so that never more parcels go on than the share allows; it finds
--- no room where the target is nearly full, nor where a due parcel waits.
+-- no room where the target is nearly full, nor where a due parcel waits, nor for a team that has as many workers
+-- as it may (carillon.team_has_room).
 -- Locks: the target, shared, which waits for a claim that decides about waiting parcels; then a seat, which
--- may be waited for. Both are kept until the transaction ends if there is room, and released if there is
+-- may be waited for; then a seat of the team. All are kept until the transaction ends if there is room, and released if there is
 -- none: two claims that keep the shared lock and then want the exclusive one would wait for each other.
 -- Returns: true if there is room.
 -- Called by: carillon.enter_target, for a slow parcel that has no turn.
-create or replace function carillon.find_room(p_target carillon.targets, p_now timestamptz) returns boolean
+create or replace function carillon.find_room(p_target carillon.targets, p_team int, p_now timestamptz) returns boolean
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
@@ -328,6 +414,7 @@ begin
   perform from carillon.due_turns(p_target.id, p_now, 1);
   if not found and v_seats + (select count(*) from carillon.taken_places p where p.target_id = p_target.id)
     <= carillon.share_now(p_target, p_now)
+    and carillon.team_has_room(p_team, p_target.share, p_now)
   then
     return true;
   end if;
@@ -339,11 +426,14 @@ end $$;
 -- Gives the free places of a target to the parcels that wait there, in their order: as many as its limits and
 -- its share (carillon.share_now) allow, p_max parcels at most. Small parcels are packed together first (carillon.merge_turns). At
 -- a rate each parcel gets the instant at which it may start, at most two minutes ahead, so that a later parcel
--- with a higher priority may still go first. Of a slow parcel a few jobs are under way at once, however many it holds.
+-- with a higher priority may still go first. Where parcels of teams are among them it is five seconds, since a
+-- parcel of another team that comes next is behind all that have an instant; a parcel that starts later gets its
+-- turn only where no other has one, so that a place that becomes free always gives the next turn. Of a slow parcel a few jobs are under way at once, however many it holds.
 -- Locks: the waiting parcels, with skip locked, and the target's row if it has a rate; before them as
 -- carillon.merge_turns. The caller holds the target, exclusively.
 -- Returns: the parcels that have got a turn, to be sent.
--- Called by: carillon.enter_target, for a parcel that has to wait; carillon.next_turns; carillon.renew_turns.
+-- Called by: carillon.enter_target, for a parcel that has to wait; carillon.next_turns; carillon.renew_turns;
+-- carillon.leave_target, for another target of the team.
 create or replace function carillon.grant_turns(p_target int, p_now timestamptz, p_max int)
   returns table (id bigint, queue carillon.queue_class, ready_at timestamptz)
   language plpgsql
@@ -359,10 +449,12 @@ declare
   v_from timestamptz;
   v_job_ms float8;
   v_taken bigint;
+  v_none_taken boolean;
   v_next bigint[];
 begin
   select t.* into v_target from carillon.targets t where t.id = p_target;
   select count(*), coalesce(sum(p.slots), 0) into v_parcels, v_slots from carillon.taken_places p where p.target_id = p_target;
+  v_none_taken := v_parcels = 0;
   v_taken := case when carillon.jobs_a_turn(v_target.cost_ms) > 1 and v_target.concurrency is null and v_target.rate_count is null
     then carillon.company_max() * v_parcels else 0 end;
   v_parcels := least(p_max, carillon.share_now(v_target, p_now) - v_parcels);
@@ -380,16 +472,17 @@ begin
       where p.id = any(v_next) and coalesce(p.turn, 'granted') = 'waits' order by array_position(v_next, p.id) limit v_parcels for update skip locked
     ), placed as materialized (
       -- A slow parcel has a few jobs under way at once, a fast parcel all of its jobs.
-      select f.id, f.jobs, o.at_once, sum(f.jobs) over place - f.jobs as ahead, sum(o.at_once) over place - o.at_once as slots_ahead
+      select f.id, f.jobs, p.team_id, o.at_once, sum(f.jobs) over place - f.jobs as ahead, sum(o.at_once) over place - o.at_once as slots_ahead
       from first f join carillon.parcels p on p.id = f.id
       cross join lateral (select case p.queue when 'fast' then f.jobs else least(f.jobs, carillon.side_by_side()) end as at_once) o
       window place as (order by f.place)
     ), starting as materialized (
-      select l.id, l.jobs, least(l.at_once, coalesce(v_slots - l.slots_ahead, l.at_once)) as slots,
+      select l.id, l.jobs, case when count(l.team_id) over () = 0 or (v_none_taken and l.ahead = 0) then interval '2 minutes' else interval '5 seconds' end as ahead_most,
+        least(l.at_once, coalesce(v_slots - l.slots_ahead, l.at_once)) as slots,
         case when v_job_ms is null then p_now else v_from + l.ahead * v_job_ms * interval '1 millisecond' end as start_at
       from placed l where coalesce(l.slots_ahead < v_slots, true)
     ), granted as materialized (
-      select s.* from starting s where s.start_at <= p_now + interval '2 minutes'
+      select s.* from starting s where s.start_at <= p_now + s.ahead_most
     ), moved_on as (
       update carillon.targets t set next_at = v_from - v_target.slipped_ms * interval '1 millisecond' + g.jobs * v_job_ms * interval '1 millisecond'
       from (select sum(jobs) as jobs from granted) g where t.id = p_target and v_job_ms is not null and g.jobs > 0
@@ -422,25 +515,28 @@ begin
     order by random() limit 1);
 end $$;
 
--- Says whether as many parcels take places at a target as its share allows now. For a target that only its
--- share bounds.
+-- Says whether as many parcels take places at a target as its share allows now, or slow workers may take no more
+-- parcels of this team (null: of none). For a target that only its share bounds.
 -- Locks: none.
 -- Returns: true if they do.
 -- Called by: carillon.wait_where_full, without the target's lock and again with it.
-create or replace function carillon.is_full(p_target carillon.targets, p_now timestamptz) returns boolean
+create or replace function carillon.is_full(p_target carillon.targets, p_team int, p_now timestamptz) returns boolean
   language plpgsql stable
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
   as $$
 begin
-  return (select count(*) from carillon.taken_places p where p.target_id = p_target.id) >= carillon.share_now(p_target, p_now);
+  return (select count(*) from carillon.taken_places p where p.target_id = p_target.id) >= carillon.share_now(p_target, p_now)
+    or (p_team is not null and carillon.team_room(p_team, p_target.share, p_now) <= 0);
 end $$;
 
 -- Gives the next turns at a target after a parcel has given up its place there. Does nothing if no parcel
 -- waits and no claim can be deciding that one has to; a claim that decides later sees that the place is free.
--- A parcel that took no place asks only whether a parcel waits.
+-- A parcel that took no place asks only whether a parcel waits. Where the parcel's team had as many workers as
+-- it may, gives turns also at another target at which its parcels wait (carillon.team_targets).
 -- Locks: the target, exclusively, and then as carillon.grant_turns. If no parcel waits: the target shared, or
--- nothing for a parcel without a place.
+-- nothing for a parcel without a place. Then another target of the team, by a try: a transaction that holds a
+-- target waits for no second one.
 -- Returns: the parcels that have got a turn, to be sent.
 -- Called by: carillon.claim_parcel, for a parcel that turns out to be empty; carillon.settle_parcel and
 -- carillon.end_lease, for a parcel with a target.
@@ -450,12 +546,18 @@ create or replace function carillon.leave_target(p_parcel carillon.parcels, p_no
   set search_path = pg_catalog, pg_temp
   as $$
 #variable_conflict use_column
+declare
+  v_other int;
 begin
-  if (case when p_parcel.slots is null then not carillon.somebody_waits(p_parcel.target_id) else carillon.nobody_waits(p_parcel.target_id) end)
+  if not (case when p_parcel.slots is null then not carillon.somebody_waits(p_parcel.target_id) else carillon.nobody_waits(p_parcel.target_id) end)
   then
-    return;
+    return query select * from carillon.next_turns(p_parcel.target_id);
   end if;
-  return query select * from carillon.next_turns(p_parcel.target_id);
+  for v_other in select t from carillon.team_targets(p_parcel, p_now) t loop
+    continue when not pg_try_advisory_xact_lock(6, v_other);
+    return query select * from carillon.grant_turns(v_other, carillon.clock(), 200);
+    exit when found;
+  end loop;
 end $$;
 
 -- Locks a target, so that one transaction at a time decides which parcels go on to it. (Class 6: see
@@ -600,7 +702,7 @@ create or replace function carillon.turn_place(p_ready_at timestamptz, p_priorit
   as $$ select p_ready_at + coalesce(p_priority, 0) * interval '10 minutes' $$;
 
 -- Makes a slow parcel that is not claimed and has no turn wait at its target, if only the share bounds the
--- target and it is full. Most messages of a burst end here, so this function is short, for the claim and for
+-- target and it is full, or workers may take no more parcels of its team. Most messages of a burst end here, so this function is short, for the claim and for
 -- all that wait for the target's lock: it gives no lease, and looks for no turns, since none can have
 -- come. A settle that frees a place decides after this and sees the parcel.
 -- Leaves to carillon.enter_target: a target with limits or another share than p_window, and a parcel larger
@@ -609,7 +711,7 @@ create or replace function carillon.turn_place(p_ready_at timestamptz, p_priorit
 -- all. The caller holds the gate of the shard, shared.
 -- Returns: true if the parcel waits now; false if the claim has to go on.
 -- Called by: carillon.claim_parcel, for a slow parcel that is ready, before it takes the lease.
-create or replace function carillon.wait_where_full(p_parcel bigint, p_target int, p_window int, p_now timestamptz) returns boolean
+create or replace function carillon.wait_where_full(p_parcel bigint, p_target int, p_team int, p_window int, p_now timestamptz) returns boolean
   language plpgsql
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
@@ -620,7 +722,7 @@ declare
 begin
   select t.* into v_target from carillon.targets t where t.id = p_target and t.concurrency is null and t.rate_count is null and t.share = p_window;
   -- The first look takes no lock: where there is room, there is nothing to do.
-  if not found or not carillon.is_full(v_target, p_now) then return false; end if;
+  if not found or not carillon.is_full(v_target, p_team, p_now) then return false; end if;
   -- The parcel before its target, as all claims lock them.
   perform from carillon.parcels p
   where p.id = p_parcel and p.target_id = p_target and p.queue = 'slow' and p.ready_at <= p_now and p.lease_until is null and p.turn is null
@@ -632,7 +734,7 @@ begin
     perform carillon.lock_target(p_target);
     -- A limit or another share may have come since the first look.
     select t.* into v_target from carillon.targets t where t.id = p_target and t.concurrency is null and t.rate_count is null and t.share = p_window;
-    if not found or not carillon.is_full(v_target, p_now) then raise sqlstate 'CR009'; end if;
+    if not found or not carillon.is_full(v_target, p_team, p_now) then raise sqlstate 'CR009'; end if;
   exception
     -- The failed block releases the target's lock.
     when sqlstate 'CR009' then return false;

@@ -132,7 +132,7 @@ begin
   v_room := carillon.jobs_a_turn(v_target.cost_ms) - cardinality(v_head.occurrences);
   if v_room is null or v_room <= 0 then return; end if;
   -- More than it takes: other claims look for parcels here at the same time.
-  v_next := array(select d.id from carillon.due_turns(v_target.id, v_now, 4 * p_most) d);
+  v_next := array(select d.id from carillon.due_turns(v_target.id, v_now, 4 * p_most, true) d);
   if cardinality(v_next) < 4 * p_most then
     v_next := v_next || array(select r from carillon.ready_parcels(v_target.id, v_now, 4 * p_most - cardinality(v_next)) r);
   end if;
@@ -204,7 +204,7 @@ end $$;
 -- claimed within two minutes is deleted and noted as passed, `late`: after an outage all of them would come
 -- at once, of no use to any target.
 -- Locks: the gate of the shard (class 2), shared; the parcel's row; its target if it needs a place there
--- (class 6, or that lock shared and a seat, class 9; no lock for most granted turns at a target without
+-- (class 6, or that lock shared and a seat, class 9; a seat of its team, class 12; no lock for most granted turns at a target without
 -- limits); parcels at that target with skip locked; the lanes of its jobs (class 4) and the parcels that wait
 -- there; its jobs. A parcel that turns out empty gives up its place last: then the target comes after the
 -- lanes.
@@ -234,6 +234,7 @@ declare
   v_ready_at timestamptz;
   v_leased_until timestamptz;
   v_slow_target int;
+  v_team int;
   v_now timestamptz;
   v_lease_until timestamptz;
   v_parcel carillon.parcels;
@@ -253,8 +254,8 @@ declare
 begin
   -- An answer without a job: the other columns stay null.
   outcome := 'gone';
-  select p.shard, case when p.lease_until is null then p.ready_at end, case p.queue when 'slow' then p.target_id end, p.lease_until
-  into v_shard, v_ready_at, v_slow_target, v_leased_until
+  select p.shard, case when p.lease_until is null then p.ready_at end, case p.queue when 'slow' then p.target_id end, p.team_id, p.lease_until
+  into v_shard, v_ready_at, v_slow_target, v_team, v_leased_until
   from carillon.parcels p where p.id = p_parcel;
   if not found then
     return next;
@@ -282,7 +283,7 @@ begin
   -- below see it, or it waits.
   perform pg_advisory_xact_lock_shared(2, v_shard);
   v_now := carillon.clock();
-  if v_slow_target is not null and v_ready_at <= v_now and carillon.wait_where_full(p_parcel, v_slow_target, p_window, v_now) then
+  if v_slow_target is not null and v_ready_at <= v_now and carillon.wait_where_full(p_parcel, v_slow_target, v_team, p_window, v_now) then
     outcome := 'held';
     more := jsonb_build_object('insteadId', carillon.granted_parcel(v_slow_target, 'slow', v_now)::text);
     return next;
@@ -678,11 +679,19 @@ begin
   end if;
 end $$;
 
--- Names the message group of a parcel with the many jobs of a team. SQS shares its receivers out among groups
+-- Names the team of a parcel from the teams of its jobs.
+-- Locks: none.
+-- Returns: the team, if all jobs are of this team; else null.
+-- Called by: carillon.write_outcomes and carillon.retry_jobs; packedJobs in lib/plan/backlog.ts.
+create or replace function carillon.one_team(p_teams int[]) returns int
+  language sql immutable parallel safe
+  as $$ select case when count(t) = count(*) and min(t) = max(t) then min(t) end from unnest(p_teams) t $$;
+-- Names the message group of a parcel whose jobs are all of one team. SQS shares its receivers out among groups
 -- whose messages wait, so a team of weight three has three groups. The name says nothing about the prefix.
 -- Locks: none.
 -- Returns: the name; null for a parcel of no team.
--- Called by: carillon.message_groups; fire in lib/plan/fire.ts.
+-- Called by: carillon.message_groups; fire in lib/plan/fire.ts, admitTurns in lib/plan/backlog.ts, fireReleases
+-- in lib/plan/release.ts and makeJob in lib/job-control/fire-now.ts, with the parcels that they make.
 create or replace function carillon.message_group(p_team int, p_parcel bigint) returns text
   language plpgsql stable
   set search_path = pg_catalog, pg_temp
@@ -1031,7 +1040,7 @@ begin
   -- In one order for all callers: two that make a recheck for the same instant of a schedule wait for each
   -- other.
   for v_recheck in
-    select date_trunc('milliseconds', r.at) as at, s.id as schedule_id, s.shard, s.lane, s.queue, s.version, coalesce(j.checks, 0) + 1 as checks, j.payload,
+    select date_trunc('milliseconds', r.at) as at, s.id as schedule_id, s.shard, s.lane, s.queue, s.team_id, s.version, coalesce(j.checks, 0) + 1 as checks, j.payload,
       nextval('carillon.parcels_id_seq') as parcel, coalesce(j.root_occurrence, j.occurrence) as root_occurrence,
       coalesce(j.root_kind, j.kind) as root_kind, coalesce(j.root_n, j.n) as root_n
     from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_at) r (occurrence, schedule_id, kind, n, at)
@@ -1057,9 +1066,9 @@ begin
     select v_recheck.lane, v_recheck.at, v_recheck.at, v_recheck.schedule_id, 'again', v_n where v_recheck.lane is not null
     on conflict do nothing;
     return query
-      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, priority, occurrences, schedule_ids, kinds, ns)
+      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, priority, team_id, occurrences, schedule_ids, kinds, ns)
       values (v_recheck.parcel, v_recheck.shard, v_recheck.queue, v_recheck.at, greatest(p_now + interval '20 seconds', v_recheck.at - interval '150 seconds'),
-        case when v_recheck.queue = p_parcel.queue then p_parcel.target_id end, p_parcel.priority,
+        case when v_recheck.queue = p_parcel.queue then p_parcel.target_id end, p_parcel.priority, v_recheck.team_id,
         array[v_recheck.at], array[v_recheck.schedule_id], array['again'::carillon.job_kind], array[v_n])
       returning parcels.id, parcels.queue, parcels.ready_at;
   end loop;
@@ -1767,7 +1776,8 @@ end $$;
 -- Locks: the parcels by id; their jobs; then the targets at which no parcel waits (class 6), shared and
 -- ascending.
 -- Returns: one row with `settled` for each settled parcel, then one row with `left_target` for each target at
--- which a parcel may wait for a place that is free now.
+-- which a parcel may wait for a place that is free now, also another target of the same team
+-- (carillon.team_targets).
 -- Called by: settleAll in lib/parcel/settle-together.ts.
 create or replace function carillon.settle_parcels(p_parcels bigint[], p_fences int[], p_notify text[], p_started_ms int[] default null,
     p_ended_ms int[] default null)
@@ -1812,6 +1822,8 @@ begin
   for v_left in select distinct c.target_id from unnest(v_gone) c where c.target_id is not null and c.slots is not null order by 1 loop
     if not carillon.nobody_waits(v_left) then return query select null::bigint, v_left; end if;
   end loop;
+  return query select null::bigint, t from (select distinct on (c.team_id) c from unnest(v_gone) c where c.team_id is not null) g (c)
+    cross join lateral carillon.team_targets(g.c, v_now) t;
 end $$;
 
 -- Settles some jobs of a claimed parcel, if the fence is still the caller's, and leaves the parcel to its
@@ -1915,10 +1927,11 @@ end $$;
 -- Spreads new parcels of a target with a rate, which were not sent yet, over the time that their jobs will
 -- take, so that each comes to a worker when it may start. Parcels of normal and low priority go behind those
 -- that were spread before. Parcels of high priority pass them, and go only behind the last start that a claim
--- was granted (targets.next_at). Parcels that are not spread keep to the rate too, at the price of another
+-- was granted (targets.next_at). A parcel of one team that would start more than five seconds late waits for its
+-- turn instead, so that parcels of other teams that come later are not behind all of them. Parcels that are not spread keep to the rate too, at the price of another
 -- message: the claim sends them back.
 -- Locks: the target (class 6) and its row, then the parcels.
--- Returns: the parcels with their new ready_at, to be sent.
+-- Returns: the parcels with their new ready_at, to be sent; not those that wait for their turn.
 -- Called by: spreadParcels in lib/limit/target-limits.ts, by the tick after all shards.
 create or replace function carillon.spread_parcels(p_target int, p_parcels bigint[])
   returns table (id bigint, queue carillon.queue_class, ready_at timestamptz)
@@ -1936,7 +1949,7 @@ begin
   select t.* into v_target from carillon.targets t where t.id = p_target;
   return query
     with fresh as materialized (
-      select p.id, p.ready_at, coalesce(p.priority, 0) as priority, cardinality(p.occurrences) * v_target.rate_ms::float8 / v_target.rate_count as took_ms
+      select p.id, p.ready_at, p.team_id, coalesce(p.priority, 0) as priority, cardinality(p.occurrences) * v_target.rate_ms::float8 / v_target.rate_count as took_ms
       from carillon.parcels p where p.id = any(p_parcels) and p.target_id = p_target and p.lease_until is null and p.turn is null and p.offers = 0
     ), summed as (
       select f.*, coalesce(sum(f.took_ms) over place, 0) as ahead_ms from fresh f
@@ -1945,19 +1958,24 @@ begin
     ), spread as materialized (
       -- Each starts when it is ready, or when all parcels before it have had their time, counted from the
       -- last of them that did not wait for others.
-      select s.*, s.ahead_ms * interval '1 millisecond' + max(greatest(s.ready_at, v_now,
-        case when s.priority < 0 then v_target.next_at + v_target.slipped_ms * interval '1 millisecond' else v_target.spread_to end)
-          - s.ahead_ms * interval '1 millisecond') over (partition by s.priority < 0 order by carillon.turn_place(s.ready_at, s.priority::smallint), s.id) as start_at
-      from summed s
+      select l.*, l.team_id is not null and l.start_at > greatest(l.ready_at, v_now) + interval '5 seconds' as waits from (
+        select s.*, s.ahead_ms * interval '1 millisecond' + max(greatest(s.ready_at, v_now,
+          case when s.priority < 0 then v_target.next_at + v_target.slipped_ms * interval '1 millisecond' else v_target.spread_to end)
+            - s.ahead_ms * interval '1 millisecond') over (partition by s.priority < 0 order by carillon.turn_place(s.ready_at, s.priority::smallint), s.id) as start_at
+        from summed s) l
+    ), waiting as (
+      update carillon.parcels p set turn = 'waits', turn_at = carillon.turn_place(s.ready_at, p.priority), waited_at = s.ready_at, ready_at = 'infinity',
+        offer_at = 'infinity'
+      from spread s where p.id = s.id and s.waits
     ), noted as (
       update carillon.targets t set spread_to = greatest(t.spread_to, l.until)
-      from (select max(s.start_at + s.took_ms * interval '1 millisecond') as until from spread s where s.priority >= 0) l
+      from (select max(s.start_at + s.took_ms * interval '1 millisecond') as until from spread s where s.priority >= 0 and not s.waits) l
       where t.id = p_target and l.until is not null
     )
     update carillon.parcels p set ready_at = coalesce(s.start_at, s.ready_at), turn_at = carillon.turn_place(s.ready_at, p.priority),
       waited_at = case when s.start_at > s.ready_at then s.ready_at end,
       offer_at = greatest(v_now + interval '20 seconds', coalesce(s.start_at, s.ready_at) - interval '150 seconds')
-    from spread s where p.id = s.id
+    from spread s where p.id = s.id and not s.waits
     returning p.id, p.queue, p.ready_at;
 end $$;
 
@@ -2019,7 +2037,7 @@ begin
   end if;
   return query
     with results as materialized (
-      select r.occurrence, r.schedule_id, r.kind, r.n, r.error, r.class, r.stack, r.reason, r.hold, r.version, r.error_group, s.shard, s.hold_after,
+      select r.occurrence, r.schedule_id, r.kind, r.n, r.error, r.class, r.stack, r.reason, r.hold, r.version, r.error_group, s.shard, s.team_id, s.hold_after,
         j.attempt + case when r.outcome = 'back' then 0 else 1 end as attempt,
         case when j.started_at is null and r.outcome <> 'back' and p_parcel.owed is not true then p_parcel.claimed_at - j.due_at end as late,
         case when j.cancel_asked and r.outcome in ('retry', 'crashed', 'back') then 'cancelled' when r.outcome = 'again' then 'succeeded'
@@ -2040,7 +2058,7 @@ begin
       join carillon.schedules s on s.id = r.schedule_id
     ), packed as materialized (
       select r.shard, r.outcome = 'back' as back, date_bin('1 s', r.again_at, 'epoch') as second, r.seat, max(r.again_at) as ready_at,
-        nextval('carillon.parcels_id_seq') as id,
+        nextval('carillon.parcels_id_seq') as id, carillon.one_team(array_agg(r.team_id)) as team_id,
         array_agg(r.occurrence order by r.occurrence, r.schedule_id, r.kind, r.n) as occurrences,
         array_agg(r.schedule_id order by r.occurrence, r.schedule_id, r.kind, r.n) as schedule_ids,
         array_agg(r.kind order by r.occurrence, r.schedule_id, r.kind, r.n) as kinds,
@@ -2113,7 +2131,7 @@ begin
       schedule_ids, kinds, ns)
     select p.id, p.shard, p_parcel.queue, p.ready_at, greatest(p_now + interval '20 seconds', p.ready_at - interval '150 seconds'),
       -- A job that never started keeps its turn at the target.
-      p_parcel.target_id, case when p.back then p_parcel.turn_at end, p_parcel.priority, p_parcel.team_id, p_parcel.owed,
+      p_parcel.target_id, case when p.back then p_parcel.turn_at end, p_parcel.priority, p.team_id, p_parcel.owed,
       case when p.back and (p_alone or p_parcel.alone) then true end, case when p.back then p_parcel.made_at else p_now end, p.occurrences,
       p.schedule_ids, p.kinds, p.ns
     from packed p

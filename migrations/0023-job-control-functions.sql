@@ -207,7 +207,7 @@ begin
 
   return query
     with due as (
-      select j.occurrence, j.schedule_id, j.kind, j.n, s.shard, s.queue, s.priority, carillon.apart_target(s.queue, s.target_id) as target_id, s.spec_version as version,
+      select j.occurrence, j.schedule_id, j.kind, j.n, s.shard, s.queue, s.priority, s.team_id, carillon.apart_target(s.queue, s.target_id) as target_id, s.spec_version as version,
         w.place,
         greatest(j.due_at, v_now + coalesce(w.after_ms, 0) * interval '1 millisecond') as ready_at
       from unnest(v_occurrences, v_schedule_ids, v_kinds, v_ns) k (occurrence, schedule_id, kind, n)
@@ -221,7 +221,7 @@ begin
           / case d.queue when 'fast' then p_fast_max else p_slow_max end as seat
       from due d
     ), packed as materialized (
-      select nextval('carillon.parcels_id_seq') as id, d.shard, d.queue, d.target_id, d.priority, max(d.ready_at) as ready_at,
+      select nextval('carillon.parcels_id_seq') as id, d.shard, d.queue, d.target_id, d.priority, carillon.one_team(array_agg(d.team_id)) as team_id, max(d.ready_at) as ready_at,
         array_agg(d.occurrence order by d.place) as occurrences, array_agg(d.schedule_id order by d.place) as schedule_ids,
         array_agg(d.kind order by d.place) as kinds, array_agg(d.n order by d.place) as ns, array_agg(d.version order by d.place) as versions
       from seated d group by d.shard, d.queue, d.target_id, d.priority, d.step, d.seat
@@ -236,8 +236,8 @@ begin
       delete from carillon.dead_jobs d using unnest(v_occurrences, v_schedule_ids, v_kinds, v_ns) k (occurrence, schedule_id, kind, n)
       where d.occurrence = k.occurrence and d.schedule_id = k.schedule_id and d.kind = k.kind and d.n = k.n
     )
-    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, priority, owed, occurrences, schedule_ids, kinds, ns)
-    select p.id, p.shard, p.queue, p.ready_at, greatest(v_now + interval '20 seconds', p.ready_at - interval '150 seconds'), p.target_id, p.priority,
+    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, priority, team_id, owed, occurrences, schedule_ids, kinds, ns)
+    select p.id, p.shard, p.queue, p.ready_at, greatest(v_now + interval '20 seconds', p.ready_at - interval '150 seconds'), p.target_id, p.priority, p.team_id,
       case when p_owed then true end, p.occurrences, p.schedule_ids, p.kinds, p.ns
     from packed p
     returning null::text, null::timestamptz, null::bigint, null::carillon.job_kind, null::int, parcels.id, parcels.queue, parcels.ready_at;

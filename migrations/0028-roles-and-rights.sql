@@ -35,7 +35,7 @@ grant usage on schema carillon
 revoke execute on all functions in schema carillon from public;
 
 -- carillon_api
-grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of, carillon.quota_usage, carillon.message_group to carillon_api;
+grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of, carillon.quota_usage, carillon.message_group, carillon.message_groups, carillon.one_team to carillon_api;
 grant select on carillon.quota_limits, carillon.team_list, carillon.teams, carillon.usage to carillon_api;
 grant select on carillon.cursor_key to carillon_api;
 grant execute on function carillon.add_to_entry, carillon.apart_target, carillon.attach_days,
@@ -90,7 +90,7 @@ grant execute on function carillon.delete_schedule, carillon.enqueue_job, carill
 grant select on carillon.inbox_errors, carillon.inbox_status to carillon_caller;
 
 -- carillon_handler
-grant execute on function carillon.keep_team, carillon.message_group, carillon.note_usage, carillon.per_year_of to carillon_handler;
+grant execute on function carillon.keep_team, carillon.message_group, carillon.message_groups, carillon.note_usage, carillon.one_team, carillon.per_year_of to carillon_handler;
 grant select on carillon.quota_limits, carillon.team_list, carillon.teams, carillon.usage to carillon_handler;
 grant execute on function carillon.apart_target, carillon.attach_days,
   carillon.attach_missing_days, carillon.cancel_jobs, carillon.claim_events, carillon.clock,
@@ -128,7 +128,7 @@ grant delete, insert, select, update on carillon.dead_commands to carillon_inges
 grant select on carillon.pulse_targets, carillon.pulses, carillon.pulses_passed to carillon_ingest;
 
 -- carillon_tick
-grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of, carillon.quota_usage, carillon.assign_team, carillon.recount_usage, carillon.message_group, carillon.message_groups to carillon_tick;
+grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of, carillon.quota_usage, carillon.assign_team, carillon.recount_usage, carillon.message_group, carillon.message_groups, carillon.one_team to carillon_tick;
 grant select on carillon.quota_limits, carillon.team_list, carillon.teams, carillon.usage to carillon_tick;
 grant execute on function carillon.apart_target, carillon.attach_days,
   carillon.attach_missing_days, carillon.backlog_targets, carillon.claim_events, carillon.clock,

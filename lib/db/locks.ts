@@ -8,7 +8,7 @@ import type { Tx } from "./connect.ts";
  * Teams (of quotas), inbox, labels (groups and tags), edit lock, plan lock, gate, targets and lanes
  * are transaction-level advisory locks. Their class ids are reserved in the whole database: teams 11,
  * inbox 7, labels 5, edit lock 10, plan lock 1, gate 2, targets 6, lanes 4. Class 3 is used by
- * carillon.attach_days, and 9 by the seats at a target. Class 8 is the session lock that lets one
+ * carillon.attach_days, 9 by the seats at a target, and 12 by the seats of a team. Class 8 is the session lock that lets one
  * migration run at a time, and a transaction lock while roles get their logins; no function takes it.
  *
  * Three cases leave this order. A transaction that has locked a parcel may lock the parcel's own
@@ -51,13 +51,15 @@ import type { Tx } from "./connect.ts";
  * A claim or settle locks the one target of its parcel (6) before it lets the parcel go on. Of the
  * parcels at a locked target it changes only those that wait, for which no other transaction waits,
  * and, with `skip locked`, those that have been given a turn. At a target that is limited by its
- * share alone, a claim that finds room locks the target shared, and then takes a seat (9). A settle
+ * share alone, a claim that finds room locks the target shared, and then takes a seat (9). A claim
+ * of a slow parcel of one team takes a seat of the team (12) after that, or after the target. A settle
  * that finds no waiting parcel there locks the target shared. A claim of a parcel that has been
  * given a turn locks no target, and neither does a claim of a company. That claim takes waiting or
  * ready parcels along with its own: it locks its own row first and the others with `skip locked`,
  * and the transaction that gives turns skips those. No transaction upgrades a shared lock of a
  * target to an exclusive one: it releases the shared lock first. A change of limits locks the
- * target before its row. The sweep visits one target per transaction.
+ * target before its row. The sweep visits one target per transaction. A settle that gives turns at a
+ * second target, for a team that had all workers that it may have, locks that one by a try.
  *
  * After all of these locks come rows that are inserted by value: new cadences and new targets, each
  * by their values, and the keys of new schedules, ascending. Another transaction that inserts the

@@ -76,11 +76,11 @@ async function makeJob(
     with numbered as materialized (
       select coalesce(max(n) + 1, 0) as n from carillon.jobs where occurrence = ${now} and schedule_id = ${id} and kind = 'manual'
     ), parcel as (
-      insert into carillon.parcels (shard, queue, ready_at, offer_at, target_id, priority, occurrences, schedule_ids, kinds, ns)
-      select s.shard, s.queue, ${now}, ${now}::timestamptz + interval '20 seconds', carillon.apart_target(s.queue, s.target_id), s.priority, array[${now}::timestamptz], array[s.id],
+      insert into carillon.parcels (shard, queue, ready_at, offer_at, target_id, priority, team_id, occurrences, schedule_ids, kinds, ns)
+      select s.shard, s.queue, ${now}, ${now}::timestamptz + interval '20 seconds', carillon.apart_target(s.queue, s.target_id), s.priority, s.team_id, array[${now}::timestamptz], array[s.id],
         array['manual'::carillon.job_kind], array[numbered.n]
       from carillon.schedules s, numbered where s.id = ${id}
-      returning id, queue, shard
+      returning id, queue, shard, team_id
     ), job as (
       insert into carillon.jobs (occurrence, schedule_id, kind, n, due_at, parcel_id, version, payload, shard)
       select ${now}, ${id}, 'manual', numbered.n, ${now}, parcel.id, ${version}, ${payload === undefined ? null : JSON.stringify(payload)}::text::jsonb, parcel.shard
@@ -91,7 +91,7 @@ async function makeJob(
     ), beside as (
       insert into carillon.jobs_beside (occurrence, schedule_id, kind, n, shard) select ${now}, ${id}, 'manual', n, shard from numbered, parcel
     )
-    select parcel.id, parcel.queue, 0::float8 as "waitMs", numbered.n
+    select parcel.id, parcel.queue, 0::float8 as "waitMs", carillon.message_group(parcel.team_id, parcel.id) as group, numbered.n
     from parcel, numbered, carillon.note_jobs_of_pulse(${id})`;
   if (made === undefined) throw new Error(`The locked schedule ${id} has no row.`);
   const { n, ...parcel } = made;

@@ -14,10 +14,7 @@ export async function handOver(
 ): Promise<string[]> {
   const near = parcels.filter(({ waitMs }) => waitMs <= (queue.delayMaxMs ?? delayMaxMs));
   if (near.length === 0) return [];
-  const { sent, left } = await sendParcels(
-    queue,
-    queue.looksUpGroups === true ? await inGroups(sql, queue, near) : near,
-  );
+  const { sent, left } = await sendParcels(queue, await inGroups(sql, queue, near));
   if (left.length > 0) queue.log.warn("parcel.left", { parcels: left.length });
   if (sent.length === 0) return left;
   try {
@@ -30,19 +27,21 @@ export async function handOver(
   return left;
 }
 
-/** A parcel that is sent without its group only comes earlier than it should. */
+/** Looks up groups that are not known. A parcel that is sent without its group only comes earlier than it should. */
 async function inGroups(
   sql: Sql,
   { log }: ParcelQueue,
   parcels: readonly OutgoingParcel[],
 ): Promise<readonly OutgoingParcel[]> {
+  const unknown = parcels.filter(({ group }) => group === undefined);
+  if (unknown.length === 0) return parcels;
   try {
     const rows = await sql<{ id: string; group: string }[]>`
-      select id, message_group as group from carillon.message_groups(${parcels.map(({ id }) => id)}::bigint[])`;
+      select id, message_group as group from carillon.message_groups(${unknown.map(({ id }) => id)}::bigint[])`;
     const groups = new Map(rows.map(({ id, group }) => [id, group]));
     return parcels.map((parcel) => ({ ...parcel, group: groups.get(parcel.id) ?? parcel.group }));
   } catch (error) {
-    log.warn("parcel.ungrouped", { parcels: parcels.length, error: errorText(error) });
+    log.warn("parcel.ungrouped", { parcels: unknown.length, error: errorText(error) });
     return parcels;
   }
 }

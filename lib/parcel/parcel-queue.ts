@@ -24,8 +24,9 @@ export interface OutgoingParcel {
   queue: QueueClass;
   waitMs: number;
   /**
-   * The message group, if the parcel has the many jobs of one team. SQS delivers messages of other
-   * groups, and those without a group, before those of a group that has most of the receivers.
+   * The message group, if all jobs of the parcel are of one team; null if it has none, and undefined
+   * if it has to be looked up. SQS delivers messages of other groups, and those without a group,
+   * before those of a group that has most of the receivers.
    */
   group?: string | null | undefined;
 }
@@ -38,11 +39,6 @@ export interface ParcelQueue {
   timing: Timing;
   /** The longest delay of a message, if it is not SQS's. */
   delayMaxMs?: number | undefined;
-  /**
-   * Parcels may belong to teams with many jobs, and come without their groups: these are looked up
-   * before the parcels are sent.
-   */
-  looksUpGroups?: boolean | undefined;
   /** The time limit for sending; without it everything is sent. */
   time?: SendingTime | undefined;
 }

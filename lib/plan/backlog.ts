@@ -113,17 +113,17 @@ export async function admitTurns(tx: Tx, turns: readonly Turn[], pace: Pace): Pr
   await attachTheirDays(tx, turns);
   return tx<OutgoingParcel[]>`
     with served as materialized (
-      select b.id, b.schedule_id, b.version, b.shard, b.kind, b.taken + t.take as taken, b.owing = t.take as finished, s.queue, s.overlap, s.lane, s.target_id, s.priority,
+      select b.id, b.schedule_id, b.version, b.shard, b.kind, b.taken + t.take as taken, b.owing = t.take as finished, s.queue, s.overlap, s.lane, s.target_id, s.priority, s.team_id,
         b.occurrences[b.taken + 1 : b.taken + t.take] as occurrences, b.dues[b.taken + 1 : b.taken + t.take] as dues,
         ${pace.ahead}::int + sum(t.take) over (order by t.turn) - t.take as ahead
       from unnest(${turns.map(({ id }) => id)}::bigint[], ${turns.map(({ take }) => take)}::int[]) with ordinality t (id, take, turn)
       join carillon.backlog b on b.id = t.id
       cross join lateral (
-        select s.queue, s.overlap, s.lane, s.priority, carillon.apart_target(s.queue, s.target_id) as target_id
+        select s.queue, s.overlap, s.lane, s.priority, s.team_id, carillon.apart_target(s.queue, s.target_id) as target_id
         from carillon.schedules s where s.id = b.schedule_id offset 0) s
     ),
     owed as materialized (
-      select b.id, b.schedule_id, b.version, b.shard, b.kind, b.queue, b.overlap, b.lane, b.target_id, b.priority, o.occurrence, o.due_at, b.ahead + o.place as place,
+      select b.id, b.schedule_id, b.version, b.shard, b.kind, b.queue, b.overlap, b.lane, b.target_id, b.priority, b.team_id, o.occurrence, o.due_at, b.ahead + o.place as place,
         o.occurrence < r.kept_from as too_old
       from served b cross join carillon.retention r
       cross join lateral unnest(b.occurrences, b.dues) with ordinality o (occurrence, due_at, place)
@@ -151,11 +151,11 @@ export async function admitTurns(tx: Tx, turns: readonly Turn[], pace: Pace): Pr
       update carillon.backlog b set taken = s.taken, turn_at = greatest(carillon.clock(), b.turn_at + interval '1 millisecond')
       from served s where b.id = s.id and not s.finished
     )
-    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, priority, owed, occurrences, schedule_ids, kinds, ns)
-    select id, shard, queue, ready_at, carillon.clock() + interval '20 seconds', target_id, priority, true, occurrences, schedule_ids,
+    insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, priority, team_id, owed, occurrences, schedule_ids, kinds, ns)
+    select id, shard, queue, ready_at, carillon.clock() + interval '20 seconds', target_id, priority, team_id, true, occurrences, schedule_ids,
       case when beside then kinds end, case when beside then array_fill(0, array[cardinality(occurrences)]) end
     from packed
-    returning id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"`;
+    returning id, queue, greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs", carillon.message_group(team_id, id) as group`;
 }
 
 /**
@@ -170,7 +170,7 @@ function packedJobs(tx: Tx, { from, perSecond }: Pace) {
       from (select o.*, floor((o.place - 1) / ${perSecond * stepSeconds}::float8) as step from owed o where not too_old) o
     ),
     packed as materialized (
-      select nextval('carillon.parcels_id_seq') as id, shard, queue, target_id, priority, bool_or(kind <> 'cadence') as beside,
+      select nextval('carillon.parcels_id_seq') as id, shard, queue, target_id, priority, carillon.one_team(array_agg(team_id)) as team_id, bool_or(kind <> 'cadence') as beside,
         greatest(${from}::timestamptz + step * ${stepSeconds} * interval '1 second', max(due_at)) as ready_at,
         array_agg(occurrence order by place) as occurrences, array_agg(schedule_id order by place) as schedule_ids,
         array_agg(kind order by place) as kinds, array_agg(due_at order by place) as dues, array_agg(version order by place) as versions

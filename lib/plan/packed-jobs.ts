@@ -8,6 +8,14 @@ import { parcelMax } from "../parcel/parcel-queue.ts";
 const parcelSpan = "250 milliseconds";
 
 /**
+ * A team travels apart if it has at least this many of the jobs that could travel together, and at
+ * least one of `crowdsMax` parts of them. With the second number, jobs that would fill one parcel
+ * become at most so many more. Without the first, each job of a quiet deployment had its own message.
+ */
+const crowdMin = 4;
+const crowdsMax = 8;
+
+/**
  * If a batch makes many parcels for one target that are ready together, this many of them are sent.
  * The others wait at the target until these are done, so that a burst of one target does not fill
  * the queue before others.
@@ -30,27 +38,33 @@ type Query = postgres.PendingQuery<postgres.Row[]>;
 
 /**
  * Sorts jobs once by what travels together, cuts them into parcels, and reads them back from the
- * parcels' arrays. The jobs of a team that fill a parcel by themselves (`crowds`) travel without
- * others, so that jobs of other teams do not wait with them. A join of jobs and parcels costs more than the rest of packing, and so does
- * numbering each job. The job's primary key makes a repetition harmless.
+ * parcels' arrays. The jobs of a team that fill a parcel by themselves, or are a large part of what
+ * travels together (`crowds`), travel without others, so that jobs of other teams do not wait with
+ * them. A parcel names the team if all of its jobs are of one. A join of jobs and parcels costs more
+ * than the rest of packing, and so does numbering each job. The job's primary key makes a repetition
+ * harmless.
  */
 export function packedJobs(tx: Tx, { shard, now, someExist, somePassed }: Packing): Query {
   const unlessThere = someExist ? tx`on conflict do nothing` : tx``;
   return tx`
     crowds as materialized (
-      select queue, coalesce(target_id, 0) as target, coalesce(priority, 0) as priority, date_bin(${parcelSpan}::interval, due_at, 'epoch') as span, team_id
-      from occurrences where team_id is not null and not passed group by 1, 2, 3, 4, 5
-      having count(*) >= case queue when 'fast' then ${parcelMax.fast}::int else ${parcelMax.slow}::int end
+      select t.* from (
+        select g.*, sum(g.jobs) over (partition by g.queue, g.target, g.priority, g.span) as of_all from (
+          select queue, coalesce(target_id, 0) as target, coalesce(priority, 0) as priority, date_bin(${parcelSpan}::interval, due_at, 'epoch') as span, team_id, count(*) as jobs
+          from occurrences where not passed and (select exists (select from occurrences where team_id is not null)) group by 1, 2, 3, 4, 5) g) t
+      where team_id is not null and (jobs >= case queue when 'fast' then ${parcelMax.fast}::int else ${parcelMax.slow}::int end
+        or (jobs >= ${crowdMin} and jobs >= of_all / ${crowdsMax}))
     ),
     together as (
-      select o.queue, o.target_id, o.priority, date_bin(${parcelSpan}::interval, o.due_at, 'epoch') as span, c.team_id,
+      select o.queue, o.target_id, o.priority, date_bin(${parcelSpan}::interval, o.due_at, 'epoch') as span,
+        case when count(o.team_id) = count(*) and min(o.team_id) = max(o.team_id) then min(o.team_id) end as team_id,
         array_agg(o.occurrence order by o.occurrence, o.schedule_id) as occurrences,
         array_agg(o.schedule_id order by o.occurrence, o.schedule_id) as schedule_ids,
         array_agg(o.due_at order by o.occurrence, o.schedule_id) as dues,
         array_agg(o.version order by o.occurrence, o.schedule_id) as versions
       from occurrences o left join crowds c on c.team_id = o.team_id and c.span = date_bin(${parcelSpan}::interval, o.due_at, 'epoch')
         and c.queue = o.queue and c.target = coalesce(o.target_id, 0) and c.priority = coalesce(o.priority, 0)
-      where not o.passed group by 1, 2, 3, 4, 5
+      where not o.passed group by 1, 2, 3, 4, c.team_id
     ),
     sized as (
       select t.*, case when g.rate_count is not null then t.target_id end as rated,

@@ -31,5 +31,5 @@ export async function parcelsOfPulses(tx: Tx, scheduleIds: readonly string[]): P
       select from carillon.parcels p where p.shard = d.shard and p.pulse_at = to_timestamp(d.second) and p.pulse_targets is null)
     order by d.shard, d.second
     on conflict do nothing
-    returning id, queue, (extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs"`;
+    returning id, queue, (extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs", null::text as group`;
 }

@@ -202,19 +202,19 @@ export async function fireReleases(
     ${tx.array(of.map(({ due }) => new Date(due)))}::timestamptz[]`;
   const rows = await tx<ReleasedRow[]>`
     with ending as materialized (
-      select e.*, s.overlap, s.lane, s.target_id, s.priority, s.max_fires
+      select e.*, s.overlap, s.lane, s.target_id, s.priority, s.team_id, s.max_fires
       from unnest(${ending.map(({ schedule }) => schedule.id)}::bigint[], ${ending.map(({ version }) => version)}::int[],
         ${tx.array(ending.map(({ until }) => until))}::timestamptz[], ${queues}::text[], ${queues.map((queue) => parcelMax[queue])}::int[])
         e (id, version, until, queue, most)
       cross join lateral (
-        select overlap, lane, target_id, priority, max_fires from carillon.schedules where id = e.id offset 0) s
+        select overlap, lane, target_id, priority, team_id, max_fires from carillon.schedules where id = e.id offset 0) s
     ), run as materialized (
       select e.*, r.at, r.due_at, (row_number() over (partition by e.id order by r.at) - 1) / e.most as seat
       from unnest(${times(runs)}) r (id, at, due_at) join ending e on e.id = r.id
     ), packed as materialized (
       select nextval('carillon.parcels_id_seq') as parcel, p.* from (
-        select id, version, until, queue, target_id, priority, array_agg(at order by at) as occurrences, array_agg(due_at order by at) as dues
-        from run group by id, version, until, queue, target_id, priority, seat order by id, seat) p
+        select id, version, until, queue, target_id, priority, team_id, array_agg(at order by at) as occurrences, array_agg(due_at order by at) as dues
+        from run group by id, version, until, queue, target_id, priority, team_id, seat order by id, seat) p
     ), inserted_jobs as (
       insert into carillon.jobs (occurrence, schedule_id, due_at, ready_at, parcel_id, version, shard)
       select r.at, p.id, r.due_at, p.until, p.parcel, p.version, ${state.shard}::smallint
@@ -224,11 +224,11 @@ export async function fireReleases(
     ), occurrences as (
       select id as schedule_id, due_at, at as occurrence, false as passed, 'cadence'::carillon.job_kind as kind, overlap, lane from run
     ), ${laneEntries(tx)}, inserted_parcels as (
-      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, held_schedule, target_id, priority, occurrences, schedule_ids)
+      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, held_schedule, target_id, priority, team_id, occurrences, schedule_ids)
       select p.parcel, ${state.shard}::smallint, p.queue::carillon.queue_class, p.until, ${state.now}::timestamptz + interval '20 seconds', p.id,
-        carillon.apart_target(p.queue::carillon.queue_class, p.target_id), p.priority,
+        carillon.apart_target(p.queue::carillon.queue_class, p.target_id), p.priority, p.team_id,
         p.occurrences, array_fill(p.id, array[cardinality(p.occurrences)])
-      from packed p returning id, queue, ready_at
+      from packed p returning id, queue, ready_at, team_id
     ), owed as (
       insert into carillon.backlog (schedule_id, shard, kind, version, occurrences, dues, taken, turn_at, noted_at)
       select e.id, ${state.shard}::smallint, 'cadence', e.version, array_agg(o.at order by o.at), array_agg(o.due_at order by o.at), 0, e.until, ${state.now}
@@ -241,14 +241,14 @@ export async function fireReleases(
       update carillon.schedules s set fires = s.fires + m.jobs
       from made m join ending e on e.id = m.schedule_id where s.id = m.schedule_id and e.max_fires is not null
     )
-    select id, queue, (extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs", null::bigint as schedule, null::int as jobs
+    select id, queue, (extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs", carillon.message_group(team_id, id) as group, null::bigint as schedule, null::int as jobs
     from inserted_parcels
     union all
-    select null, null, null, schedule_id, jobs from made
+    select null, null, null, null, schedule_id, jobs from made
     order by 1`;
   return {
     parcels: rows.flatMap((row) =>
-      row.id === null ? [] : [{ id: row.id, queue: row.queue, waitMs: row.waitMs }],
+      row.id === null ? [] : [{ id: row.id, queue: row.queue, waitMs: row.waitMs, group: row.group }],
     ),
     made: new Map(rows.flatMap((row) => (row.id === null ? [[row.schedule, row.jobs] as const] : []))),
   };

@@ -18,11 +18,10 @@ import type { WorkerDeps } from "./worker-deps.ts";
  * logged and dropped, and harms no other.
  */
 export async function workMessages(
-  { metrics, ...given }: WorkerDeps & { metrics?: Metrics | undefined },
+  { metrics, ...deps }: WorkerDeps & { metrics?: Metrics | undefined },
   records: readonly SQSRecord[],
   timeLeftMs: () => number,
 ): Promise<SQSBatchResponse> {
-  const deps = { ...given, queue: { ...given.queue, looksUpGroups: records.some(isOfTeam) } };
   const measure = metrics === undefined ? undefined : measuredWork();
   const parcels = records.map(({ body }) => parcelOfMessage(body));
   const room = pageRoom();
@@ -46,9 +45,6 @@ export async function workMessages(
   });
   return { batchItemFailures };
 }
-
-/** Jobs that are to be tried again go into parcels of the same team. */
-const isOfTeam = ({ attributes }: SQSRecord) => attributes.MessageGroupId !== undefined;
 
 interface Together {
   /**

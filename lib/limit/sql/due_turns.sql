@@ -1,11 +1,14 @@
 -- Lists the first parcels that wait at a target for nothing but a turn, in the order of turns, p_max at most.
 -- Each priority is read by itself, in the order of the index and only up to now: many parcels may wait that
 -- are not due yet.
--- A parcel with the many jobs of one team comes after parcels of its priority that have no team and are ready
--- up to ten minutes later. Such parcels of several teams come by turns: next is always the team with the
--- fewest places for its weight.
+-- Parcels of one team come in the order of their places (carillon.turn_place), and so do those with jobs of
+-- several teams or of none, which are one line together. Of these lines, next is the one with the fewest places
+-- at the target for its weight, and where none has a place, a draw: each line is next as often as its weight
+-- says. Since when parcels wait must not decide, or a team with a long backlog would keep all others waiting
+-- until it is done. The draw of a millisecond is always the same, so that calls of one transaction agree.
 -- Reads 32 teams of a priority at most, as thousands may wait: the first 16 before and the first 16 after a
--- team that is another one in each millisecond.
+-- team that is another one in each millisecond. Of each team as many slow parcels are listed as workers may
+-- take (carillon.team_room); with p_company, for a worker that has a parcel, all of them.
 -- Leaves out parcels that are set aside because they cannot be written: with them in the list, no parcel
 -- behind them would ever have a turn. Whether any parcel is set aside is asked once, of an index that is
 -- nearly always empty.
@@ -14,16 +17,19 @@
 -- Called by: carillon.grant_turns and carillon.merge_turns, for the parcels whose turns come next;
 -- carillon.direct_slots and carillon.find_room, to see whether one waits; carillon.claim_company, for parcels
 -- to take along.
-create or replace function carillon.due_turns(p_target int, p_now timestamptz, p_max bigint) returns table (id bigint, jobs int)
+create or replace function carillon.due_turns(p_target int, p_now timestamptz, p_max bigint, p_company boolean default false) returns table (id bigint, jobs int)
   language plpgsql stable
   set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan
   as $$
 #variable_conflict use_column
+declare
+  v_share int := case when not p_company then (select t.share from carillon.targets t where t.id = p_target) end;
+  v_ms bigint := (extract(epoch from p_now) * 1000)::bigint;
 begin
   return query
     with recursive ends as materialized (
-      select l.priority, e.last, ((extract(epoch from p_now) * 1000)::bigint % (e.last + 1))::int as middle
+      select l.priority, e.last, (v_ms % (e.last + 1))::int as middle
       from (values (-1), (0), (1)) l (priority) cross join lateral (
         select coalesce(p.team_id, 0) as last from carillon.parcels p
         where p.target_id = p_target and p.turn = 'waits' and coalesce(p.priority, 0) = l.priority
@@ -39,28 +45,29 @@ begin
         order by coalesce(p.team_id, 0) limit 1) n
       where t.found < 16
     ), lines as materialized (
-      select e.priority, 0 as team, 0::float8 as places, 1::float8 as weight from ends e
+      select e.priority, 0 as team from ends e
       union all
-      select t.priority, t.team,
-        (select count(*) from carillon.taken_places k where k.target_id = p_target and k.team_id = t.team)::float8,
-        (select w.weight from carillon.teams w where w.id = t.team)::float8
-      from teams t where t.found > 0
+      select t.priority, t.team from teams t where t.found > 0
     ), first as (
-      select l.team, l.places, l.weight, f.* from lines l cross join lateral (
+      select l.team, f.* from lines l cross join lateral (
         select p.id, cardinality(p.occurrences) as jobs, p.turn_at from carillon.parcels p
         where p.target_id = p_target and p.turn = 'waits' and coalesce(p.priority, 0) = l.priority and coalesce(p.team_id, 0) = l.team
           and p.turn_at <= carillon.turn_place(p_now, l.priority::smallint)
           and (not exists (select from carillon.quarantine q where q.consumer = 'turn')
             or not exists (select from carillon.quarantine q where q.consumer = 'turn' and q.item = 'parcel ' || p.id))
-        order by p.turn_at, p.id limit p_max) f
-    ), shared_out as (
-      select f.*, case when f.team > 0 then (row_number() over (partition by f.team order by f.turn_at, f.id) + f.places) / f.weight end as share
-      from first f
-    ), placed as (
-      -- The place of the oldest parcel of a team counts for those that are shared out before it.
-      select s.*, case s.team when 0 then s.turn_at else interval '10 minutes' + min(s.turn_at) over (partition by s.team > 0
-        order by s.share, s.turn_at, s.id rows between current row and unbounded following) end as place
-      from shared_out s
+        order by p.turn_at, p.id limit least(p_max, case when l.team > 0 and v_share is not null then greatest(0, carillon.team_room(l.team, v_share, p_now)) end)) f
+    ), drawn as materialized (
+      -- The line without a team has jobs of several teams, and the weight of four. An exponential draw, divided
+      -- by the weight, makes each line the first one as often as its weight says; a factor does not change
+      -- that. It is small, so that a place more counts for more than the draw.
+      select l.team, w.weight, k.places - 0.3 * ln(1 - (hashint8extended(l.team, v_ms) & 4503599627370495) / 4503599627370496.0::float8) as behind
+      from (select distinct team from first) l
+      cross join lateral (select coalesce((select t.weight from carillon.teams t where t.id = l.team), 4)::float8 as weight) w
+      cross join lateral (
+        select count(*)::float8 as places from carillon.taken_places k where k.target_id = p_target and coalesce(k.team_id, 0) = l.team) k
     )
-    select p.id, p.jobs from placed p order by p.place, p.team > 0, p.share, p.turn_at, p.id limit p_max;
+    select o.id, o.jobs from (
+      select f.id, f.jobs, f.turn_at, (w.behind + row_number() over (partition by f.team order by f.turn_at, f.id) - 1) / w.weight as share
+      from first f join drawn w on w.team = f.team) o
+    order by o.share, o.turn_at, o.id limit p_max;
 end $$;

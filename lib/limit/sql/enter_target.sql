@@ -50,7 +50,7 @@ begin
   then
     if p_parcel.turn = 'granted' then
       v_slots := p_parcel.slots;
-    elsif carillon.find_room(v_target, p_now) then
+    elsif carillon.find_room(v_target, p_parcel.team_id, p_now) then
       v_slots := least(carillon.fill_parcel(p_parcel, v_size, p_now), carillon.side_by_side());
     end if;
     if v_slots is not null then
@@ -90,7 +90,7 @@ begin
       perform carillon.split_parcel(p_parcel, v_size, v_size);
       v_jobs := v_size;
     end if;
-    v_slots := carillon.direct_slots(p_parcel.target_id, v_jobs, v_now);
+    v_slots := carillon.direct_slots(p_parcel.target_id, p_parcel.team_id, v_jobs, v_now);
     if v_slots > v_at_once then v_slots := v_at_once; end if;
     if v_slots is not null and v_jobs < v_size and p_parcel.queue = 'slow' and v_target.concurrency is null and v_target.rate_count is null then
       v_jobs := carillon.fill_parcel(p_parcel, v_size, v_now);

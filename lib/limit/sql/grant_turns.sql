@@ -1,11 +1,14 @@
 -- Gives the free places of a target to the parcels that wait there, in their order: as many as its limits and
 -- its share (carillon.share_now) allow, p_max parcels at most. Small parcels are packed together first (carillon.merge_turns). At
 -- a rate each parcel gets the instant at which it may start, at most two minutes ahead, so that a later parcel
--- with a higher priority may still go first. Of a slow parcel a few jobs are under way at once, however many it holds.
+-- with a higher priority may still go first. Where parcels of teams are among them it is five seconds, since a
+-- parcel of another team that comes next is behind all that have an instant; a parcel that starts later gets its
+-- turn only where no other has one, so that a place that becomes free always gives the next turn. Of a slow parcel a few jobs are under way at once, however many it holds.
 -- Locks: the waiting parcels, with skip locked, and the target's row if it has a rate; before them as
 -- carillon.merge_turns. The caller holds the target, exclusively.
 -- Returns: the parcels that have got a turn, to be sent.
--- Called by: carillon.enter_target, for a parcel that has to wait; carillon.next_turns; carillon.renew_turns.
+-- Called by: carillon.enter_target, for a parcel that has to wait; carillon.next_turns; carillon.renew_turns;
+-- carillon.leave_target, for another target of the team.
 create or replace function carillon.grant_turns(p_target int, p_now timestamptz, p_max int)
   returns table (id bigint, queue carillon.queue_class, ready_at timestamptz)
   language plpgsql
@@ -21,10 +24,12 @@ declare
   v_from timestamptz;
   v_job_ms float8;
   v_taken bigint;
+  v_none_taken boolean;
   v_next bigint[];
 begin
   select t.* into v_target from carillon.targets t where t.id = p_target;
   select count(*), coalesce(sum(p.slots), 0) into v_parcels, v_slots from carillon.taken_places p where p.target_id = p_target;
+  v_none_taken := v_parcels = 0;
   v_taken := case when carillon.jobs_a_turn(v_target.cost_ms) > 1 and v_target.concurrency is null and v_target.rate_count is null
     then carillon.company_max() * v_parcels else 0 end;
   v_parcels := least(p_max, carillon.share_now(v_target, p_now) - v_parcels);
@@ -42,16 +47,17 @@ begin
       where p.id = any(v_next) and coalesce(p.turn, 'granted') = 'waits' order by array_position(v_next, p.id) limit v_parcels for update skip locked
     ), placed as materialized (
       -- A slow parcel has a few jobs under way at once, a fast parcel all of its jobs.
-      select f.id, f.jobs, o.at_once, sum(f.jobs) over place - f.jobs as ahead, sum(o.at_once) over place - o.at_once as slots_ahead
+      select f.id, f.jobs, p.team_id, o.at_once, sum(f.jobs) over place - f.jobs as ahead, sum(o.at_once) over place - o.at_once as slots_ahead
       from first f join carillon.parcels p on p.id = f.id
       cross join lateral (select case p.queue when 'fast' then f.jobs else least(f.jobs, carillon.side_by_side()) end as at_once) o
       window place as (order by f.place)
     ), starting as materialized (
-      select l.id, l.jobs, least(l.at_once, coalesce(v_slots - l.slots_ahead, l.at_once)) as slots,
+      select l.id, l.jobs, case when count(l.team_id) over () = 0 or (v_none_taken and l.ahead = 0) then interval '2 minutes' else interval '5 seconds' end as ahead_most,
+        least(l.at_once, coalesce(v_slots - l.slots_ahead, l.at_once)) as slots,
         case when v_job_ms is null then p_now else v_from + l.ahead * v_job_ms * interval '1 millisecond' end as start_at
       from placed l where coalesce(l.slots_ahead < v_slots, true)
     ), granted as materialized (
-      select s.* from starting s where s.start_at <= p_now + interval '2 minutes'
+      select s.* from starting s where s.start_at <= p_now + s.ahead_most
     ), moved_on as (
       update carillon.targets t set next_at = v_from - v_target.slipped_ms * interval '1 millisecond' + g.jobs * v_job_ms * interval '1 millisecond'
       from (select sum(jobs) as jobs from granted) g where t.id = p_target and v_job_ms is not null and g.jobs > 0

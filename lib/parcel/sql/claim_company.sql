@@ -44,7 +44,7 @@ begin
   v_room := carillon.jobs_a_turn(v_target.cost_ms) - cardinality(v_head.occurrences);
   if v_room is null or v_room <= 0 then return; end if;
   -- More than it takes: other claims look for parcels here at the same time.
-  v_next := array(select d.id from carillon.due_turns(v_target.id, v_now, 4 * p_most) d);
+  v_next := array(select d.id from carillon.due_turns(v_target.id, v_now, 4 * p_most, true) d);
   if cardinality(v_next) < 4 * p_most then
     v_next := v_next || array(select r from carillon.ready_parcels(v_target.id, v_now, 4 * p_most - cardinality(v_next)) r);
   end if;

@@ -10,7 +10,7 @@
 -- claimed within two minutes is deleted and noted as passed, `late`: after an outage all of them would come
 -- at once, of no use to any target.
 -- Locks: the gate of the shard (class 2), shared; the parcel's row; its target if it needs a place there
--- (class 6, or that lock shared and a seat, class 9; no lock for most granted turns at a target without
+-- (class 6, or that lock shared and a seat, class 9; a seat of its team, class 12; no lock for most granted turns at a target without
 -- limits); parcels at that target with skip locked; the lanes of its jobs (class 4) and the parcels that wait
 -- there; its jobs. A parcel that turns out empty gives up its place last: then the target comes after the
 -- lanes.
@@ -40,6 +40,7 @@ declare
   v_ready_at timestamptz;
   v_leased_until timestamptz;
   v_slow_target int;
+  v_team int;
   v_now timestamptz;
   v_lease_until timestamptz;
   v_parcel carillon.parcels;
@@ -59,8 +60,8 @@ declare
 begin
   -- An answer without a job: the other columns stay null.
   outcome := 'gone';
-  select p.shard, case when p.lease_until is null then p.ready_at end, case p.queue when 'slow' then p.target_id end, p.lease_until
-  into v_shard, v_ready_at, v_slow_target, v_leased_until
+  select p.shard, case when p.lease_until is null then p.ready_at end, case p.queue when 'slow' then p.target_id end, p.team_id, p.lease_until
+  into v_shard, v_ready_at, v_slow_target, v_team, v_leased_until
   from carillon.parcels p where p.id = p_parcel;
   if not found then
     return next;
@@ -88,7 +89,7 @@ begin
   -- below see it, or it waits.
   perform pg_advisory_xact_lock_shared(2, v_shard);
   v_now := carillon.clock();
-  if v_slow_target is not null and v_ready_at <= v_now and carillon.wait_where_full(p_parcel, v_slow_target, p_window, v_now) then
+  if v_slow_target is not null and v_ready_at <= v_now and carillon.wait_where_full(p_parcel, v_slow_target, v_team, p_window, v_now) then
     outcome := 'held';
     more := jsonb_build_object('insteadId', carillon.granted_parcel(v_slow_target, 'slow', v_now)::text);
     return next;

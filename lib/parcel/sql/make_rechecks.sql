@@ -21,7 +21,7 @@ begin
   -- In one order for all callers: two that make a recheck for the same instant of a schedule wait for each
   -- other.
   for v_recheck in
-    select date_trunc('milliseconds', r.at) as at, s.id as schedule_id, s.shard, s.lane, s.queue, s.version, coalesce(j.checks, 0) + 1 as checks, j.payload,
+    select date_trunc('milliseconds', r.at) as at, s.id as schedule_id, s.shard, s.lane, s.queue, s.team_id, s.version, coalesce(j.checks, 0) + 1 as checks, j.payload,
       nextval('carillon.parcels_id_seq') as parcel, coalesce(j.root_occurrence, j.occurrence) as root_occurrence,
       coalesce(j.root_kind, j.kind) as root_kind, coalesce(j.root_n, j.n) as root_n
     from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_at) r (occurrence, schedule_id, kind, n, at)
@@ -47,9 +47,9 @@ begin
     select v_recheck.lane, v_recheck.at, v_recheck.at, v_recheck.schedule_id, 'again', v_n where v_recheck.lane is not null
     on conflict do nothing;
     return query
-      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, priority, occurrences, schedule_ids, kinds, ns)
+      insert into carillon.parcels (id, shard, queue, ready_at, offer_at, target_id, priority, team_id, occurrences, schedule_ids, kinds, ns)
       values (v_recheck.parcel, v_recheck.shard, v_recheck.queue, v_recheck.at, greatest(p_now + interval '20 seconds', v_recheck.at - interval '150 seconds'),
-        case when v_recheck.queue = p_parcel.queue then p_parcel.target_id end, p_parcel.priority,
+        case when v_recheck.queue = p_parcel.queue then p_parcel.target_id end, p_parcel.priority, v_recheck.team_id,
         array[v_recheck.at], array[v_recheck.schedule_id], array['again'::carillon.job_kind], array[v_n])
       returning parcels.id, parcels.queue, parcels.ready_at;
   end loop;

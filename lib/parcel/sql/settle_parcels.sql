@@ -7,7 +7,8 @@
 -- Locks: the parcels by id; their jobs; then the targets at which no parcel waits (class 6), shared and
 -- ascending.
 -- Returns: one row with `settled` for each settled parcel, then one row with `left_target` for each target at
--- which a parcel may wait for a place that is free now.
+-- which a parcel may wait for a place that is free now, also another target of the same team
+-- (carillon.team_targets).
 -- Called by: settleAll in lib/parcel/settle-together.ts.
 create or replace function carillon.settle_parcels(p_parcels bigint[], p_fences int[], p_notify text[], p_started_ms int[] default null,
     p_ended_ms int[] default null)
@@ -52,4 +53,6 @@ begin
   for v_left in select distinct c.target_id from unnest(v_gone) c where c.target_id is not null and c.slots is not null order by 1 loop
     if not carillon.nobody_waits(v_left) then return query select null::bigint, v_left; end if;
   end loop;
+  return query select null::bigint, t from (select distinct on (c.team_id) c from unnest(v_gone) c where c.team_id is not null) g (c)
+    cross join lateral carillon.team_targets(g.c, v_now) t;
 end $$;

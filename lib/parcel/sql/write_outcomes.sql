@@ -42,7 +42,7 @@ begin
   end if;
   return query
     with results as materialized (
-      select r.occurrence, r.schedule_id, r.kind, r.n, r.error, r.class, r.stack, r.reason, r.hold, r.version, r.error_group, s.shard, s.hold_after,
+      select r.occurrence, r.schedule_id, r.kind, r.n, r.error, r.class, r.stack, r.reason, r.hold, r.version, r.error_group, s.shard, s.team_id, s.hold_after,
         j.attempt + case when r.outcome = 'back' then 0 else 1 end as attempt,
         case when j.started_at is null and r.outcome <> 'back' and p_parcel.owed is not true then p_parcel.claimed_at - j.due_at end as late,
         case when j.cancel_asked and r.outcome in ('retry', 'crashed', 'back') then 'cancelled' when r.outcome = 'again' then 'succeeded'
@@ -63,7 +63,7 @@ begin
       join carillon.schedules s on s.id = r.schedule_id
     ), packed as materialized (
       select r.shard, r.outcome = 'back' as back, date_bin('1 s', r.again_at, 'epoch') as second, r.seat, max(r.again_at) as ready_at,
-        nextval('carillon.parcels_id_seq') as id,
+        nextval('carillon.parcels_id_seq') as id, carillon.one_team(array_agg(r.team_id)) as team_id,
         array_agg(r.occurrence order by r.occurrence, r.schedule_id, r.kind, r.n) as occurrences,
         array_agg(r.schedule_id order by r.occurrence, r.schedule_id, r.kind, r.n) as schedule_ids,
         array_agg(r.kind order by r.occurrence, r.schedule_id, r.kind, r.n) as kinds,
@@ -136,7 +136,7 @@ begin
       schedule_ids, kinds, ns)
     select p.id, p.shard, p_parcel.queue, p.ready_at, greatest(p_now + interval '20 seconds', p.ready_at - interval '150 seconds'),
       -- A job that never started keeps its turn at the target.
-      p_parcel.target_id, case when p.back then p_parcel.turn_at end, p_parcel.priority, p_parcel.team_id, p_parcel.owed,
+      p_parcel.target_id, case when p.back then p_parcel.turn_at end, p_parcel.priority, p.team_id, p_parcel.owed,
       case when p.back and (p_alone or p_parcel.alone) then true end, case when p.back then p_parcel.made_at else p_now end, p.occurrences,
       p.schedule_ids, p.kinds, p.ns
     from packed p

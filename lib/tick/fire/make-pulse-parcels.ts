@@ -53,7 +53,7 @@ async function makeParcelsOf({ sql, log }: { sql: Sql; log: Log }, shard: number
   const rows = await sql<({ id: string; waitMs: number; passed: null } | { id: null; passed: number })[]>`
     select id, wait_ms as "waitMs", passed::float8 from carillon.make_pulse_parcels(${shard}, ${horizonMs}, ${missedAfterMs}, ${looksMax})`;
   return rows.flatMap((row) => {
-    if (row.id !== null) return [{ id: row.id, queue: "fast" as const, waitMs: row.waitMs }];
+    if (row.id !== null) return [{ id: row.id, queue: "fast" as const, waitMs: row.waitMs, group: null }];
     log.warn("pulse.passed-over", { shard, seconds: row.passed });
     return [];
   });

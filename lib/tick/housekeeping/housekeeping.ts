@@ -175,7 +175,7 @@ async function sweepAll({ sql, queue, log, settings, timeIsUp }: Run): Promise<v
   await handOver(sql, queue, await watchedLeases(sql));
   for (let more = true; more && !timeIsUp(); ) {
     const swept = await sweep(sql, log, settings.notify, timeIsUp);
-    const left = await handOver(sql, { ...queue, looksUpGroups: true }, swept.outgoing);
+    const left = await handOver(sql, queue, swept.outgoing);
     await offerNext(sql, left);
     more = swept.looked === sweepMax || left.length > 0;
   }

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "1d72ebc590a8b66769689915f731f9d333b4736527603a96544a3c98407203b9",
+  migrationsDigest: "aeba4d4e07d334bb7995e9c737f30ec3368b8a357a9702b7260eb502648104ce",
 } as const;
