@@ -1,9 +1,10 @@
 -- Makes the rechecks of jobs that the calling settle has just written as succeeded: for each a job of kind
 -- `again` at p_at, in a parcel of its own, with the payload of the job if it has one of its own. A job whose
 -- schedule was edited or deleted since it was claimed gets none: its reason is `superseded`. The days of the
--- rechecks must be attached (carillon.attach_missing_days).
--- Locks: only what it inserts. The caller holds the gates of the schedules shared, so that no edit comes
--- between.
+-- rechecks must be attached (carillon.attach_missing_days). A payload of its own counts in the quota of the
+-- schedule's team: the settle cannot be refused, but the team's next edit can.
+-- Locks: only what it inserts, and rows of carillon.usage as carillon.note_usage does. The caller holds the
+-- gates of the schedules shared, so that no edit comes between.
 -- Returns: the parcels of the rechecks, each ready at the instant of its recheck.
 -- Called by: carillon.write_outcomes, if an outcome is `again`.
 create or replace function carillon.make_rechecks(p_parcel carillon.parcels, p_now timestamptz, p_occurrences timestamptz[], p_schedule_ids bigint[],
@@ -21,7 +22,7 @@ begin
   -- In one order for all callers: two that make a recheck for the same instant of a schedule wait for each
   -- other.
   for v_recheck in
-    select date_trunc('milliseconds', r.at) as at, s.id as schedule_id, s.shard, s.lane, s.queue, s.version, coalesce(j.checks, 0) + 1 as checks, j.payload,
+    select date_trunc('milliseconds', r.at) as at, s.id as schedule_id, s.shard, s.lane, s.queue, s.version, coalesce(j.checks, 0) + 1 as checks, j.payload, s.team_id,
       nextval('carillon.parcels_id_seq') as parcel, coalesce(j.root_occurrence, j.occurrence) as root_occurrence,
       coalesce(j.root_kind, j.kind) as root_kind, coalesce(j.root_n, j.n) as root_n
     from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns, p_at) r (occurrence, schedule_id, kind, n, at)
@@ -41,6 +42,10 @@ begin
       exit when found;
       v_n := v_n + 1;
     end loop;
+    if v_recheck.payload <> 'null' and v_recheck.team_id is not null then
+      perform carillon.note_usage(array[v_recheck.team_id], array[(v_recheck.schedule_id / 262144)::int], array[0], array[0]::bigint[], array[0]::bigint[],
+        array[carillon.payload_bytes(v_recheck.payload)::bigint]);
+    end if;
     insert into carillon.jobs_beside (occurrence, schedule_id, kind, n, shard)
     values (v_recheck.at, v_recheck.schedule_id, 'again', v_n, v_recheck.shard);
     insert into carillon.lane_entries (lane, due_at, occurrence, schedule_id, kind, n)

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "1d72ebc590a8b66769689915f731f9d333b4736527603a96544a3c98407203b9",
+  migrationsDigest: "92a002f8e04653f39ec349b66900dbc93cb8c0628d663711c85042dd02daa181",
 } as const;
