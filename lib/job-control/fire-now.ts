@@ -5,10 +5,10 @@ import { jobId } from "../job/job-id.ts";
 import { type JobRead, readJob } from "../job/read-job.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
-import { noteUsage, type UsageChange } from "../quota/note-usage.ts";
-import { quotaCheck, TeamNotLocked } from "../quota/quota-check.ts";
+import { noteUsage } from "../quota/note-usage.ts";
+import { type QuotaStart, quotaCheck, TeamNotLocked } from "../quota/quota-check.ts";
 import { readTeamState } from "../quota/team-list.ts";
-import { isNone, noUsage, payloadBytesOf } from "../quota/usage.ts";
+import { isNone, noUsage, payloadBytesOf, type Usage } from "../quota/usage.ts";
 import { Refusal } from "../refusal.ts";
 import { type Caller, originText } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
@@ -45,25 +45,29 @@ async function fireAgainLocked(sql: Sql, params: FireNowParams): ReturnType<type
 
 /**
  * Only the row of the schedule is locked, and before it the teams of which the payload may use up a
- * quota. A concurrent delete either waits, and the claim then
- * finds the schedule deleted; or it is first, and there is no schedule to fire. Concurrent fires of
- * one schedule wait for each other, so each gets its own number.
+ * quota. A concurrent delete either waits, and the claim then finds the schedule deleted; or it is
+ * first, and there is no schedule to fire. Concurrent fires of one schedule wait for each other, so
+ * each gets its own number.
  */
 export async function fireOnce(
   tx: Tx,
   params: FireNowParams,
   teams: ReadonlySet<string> = new Set(),
 ): Promise<{ job: JobRead; parcel: OutgoingParcel }> {
+  const change = { ...noUsage, writtenBytes: payloadBytesOf(params.payload) };
   await lockTeams(tx, teams);
-  const schedule = await lockToFire(tx, params.key);
-  const usage = await takePayload(tx, schedule.id, params, teams);
+  const [schedule, state] = await Promise.all([
+    lockToFire(tx, params.key),
+    isNone(change) ? null : readTeamState(tx),
+  ]);
+  const teamId = state === null ? null : await takeRoom(tx, params, change, { state, locked: teams });
   const [clock] = await tx<{ now: Date }[]>`
     select now, carillon.attach_missing_days(array[now]) from (select carillon.clock() as now) clock`;
   if (clock === undefined) throw new Error("The database did not return the time.");
   // Both are sent before either answer is awaited.
   const [{ parcel, n }] = await Promise.all([
     makeJob(tx, schedule, clock.now, params.payload),
-    noteUsage(tx, usage),
+    noteUsage(tx, [{ teamId, scheduleId: schedule.id, change }]),
   ]);
   const id = jobId({ scheduleId: schedule.id, occurrence: clock.now, kind: "manual", n });
   await tx`
@@ -84,20 +88,17 @@ async function lockToFire(tx: Tx, key: string): Promise<{ id: string; version: n
   return schedule;
 }
 
-/** Takes the payload from the room of the team, which is that of the key. */
-async function takePayload(
+/** Takes the change from the room of the team, which is that of the key. */
+async function takeRoom(
   tx: Tx,
-  scheduleId: string,
-  { key, payload, caller }: FireNowParams,
-  teams: ReadonlySet<string>,
-): Promise<UsageChange[]> {
-  const change = { ...noUsage, writtenBytes: payloadBytesOf(payload) };
-  if (isNone(change)) return [];
-  const quota = quotaCheck(tx, { state: await readTeamState(tx), locked: teams });
+  { key, caller }: FireNowParams,
+  change: Usage,
+  start: QuotaStart,
+): Promise<number | null> {
+  const quota = quotaCheck(tx, start);
   const prefix = caller.reach?.team ?? "";
   await quota.take(key, change, prefix);
-  const team = await quota.teamOf(key, prefix);
-  return [{ teamId: team?.id ?? null, scheduleId, change }];
+  return (await quota.teamOf(key, prefix))?.id ?? null;
 }
 
 async function nothingToFire(tx: Tx, key: string): Promise<Refusal> {
