@@ -115,6 +115,9 @@ create table carillon.usage (
   -- Planned occurrences in an average year.
   per_year bigint not null,
   payload_bytes bigint not null,
+  -- The bytes of payloads that were written on the day (UTC) of written_on. Those of earlier days are forgotten with the next change of the row.
+  written_bytes bigint not null default 0,
+  written_on date not null default 'epoch',
   primary key (team_id, block, n)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 

@@ -133,34 +133,40 @@ begin
   end if;
 end $$;
 
--- Adds to what teams use, or takes from it. A row that another transaction has locked is left alone: edits of
+-- Adds to what teams use, or takes from it. Written bytes count for the current day in UTC: the first change of a
+-- row on a day forgets those of earlier days. A row that another transaction has locked is left alone: edits of
 -- one team never wait for each other here.
 -- Locks: one row of carillon.usage for each team and block, by a try.
 -- Returns: nothing.
--- Called by: noteUsage in lib/quota/note-usage.ts, in the transaction that writes the schedules;
--- carillon.assign_team.
-create or replace function carillon.note_usage(p_teams int[], p_blocks int[], p_schedules int[], p_per_year bigint[], p_payload_bytes bigint[]) returns void
+-- Called by: noteUsage in lib/quota/note-usage.ts, in the transaction that writes the schedules or the job;
+-- carillon.assign_team; carillon.make_rechecks.
+create or replace function carillon.note_usage(p_teams int[], p_blocks int[], p_schedules int[], p_per_year bigint[], p_payload_bytes bigint[],
+    p_written_bytes bigint[]) returns void
   language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp
   as $$
 declare
   v_new record;
   v_n int;
+  v_today date := (carillon.clock() at time zone 'UTC')::date;
 begin
   for v_new in
-    select * from unnest(p_teams, p_blocks, p_schedules, p_per_year, p_payload_bytes) c (team_id, block, schedules, per_year, payload_bytes)
+    select * from unnest(p_teams, p_blocks, p_schedules, p_per_year, p_payload_bytes, p_written_bytes)
+      c (team_id, block, schedules, per_year, payload_bytes, written_bytes)
   loop
     select u.n into v_n from carillon.usage u
     where u.team_id = v_new.team_id and u.block = v_new.block
     order by u.n limit 1 for update skip locked;
     if found then
       update carillon.usage u set schedules = u.schedules + v_new.schedules, per_year = u.per_year + v_new.per_year,
-        payload_bytes = u.payload_bytes + v_new.payload_bytes
+        payload_bytes = u.payload_bytes + v_new.payload_bytes,
+        written_bytes = case when u.written_on >= v_today then u.written_bytes else 0 end + v_new.written_bytes, written_on = greatest(u.written_on, v_today)
       where u.team_id = v_new.team_id and u.block = v_new.block and u.n = v_n;
     else
       -- Numbers in order would make two transactions that add a row wait for each other.
-      insert into carillon.usage (team_id, block, n, schedules, per_year, payload_bytes)
-      values (v_new.team_id, v_new.block, (random() * 2147483647)::int, v_new.schedules, v_new.per_year, v_new.payload_bytes);
+      insert into carillon.usage (team_id, block, n, schedules, per_year, payload_bytes, written_bytes, written_on)
+      values (v_new.team_id, v_new.block, (random() * 2147483647)::int, v_new.schedules, v_new.per_year, v_new.payload_bytes,
+        v_new.written_bytes, v_today);
     end if;
   end loop;
 end $$;
@@ -177,7 +183,8 @@ create or replace function carillon.per_year_of(p_rule bigint) returns bigint
       else coalesce((select c.per_year from carillon.cadences c where c.id = p_rule), 0) end
   $$;
 
--- Gives schedules that are older than a team to it, and counts them. One call looks at the next keys of the
+-- Gives schedules that are older than a team to it, and counts them. What was written before counts for the former
+-- team. One call looks at the next keys of the
 -- prefix, whether or not they need it. It stops before a schedule that another transaction has locked; the next
 -- call begins there.
 -- Locks: schedules, by a try; then rows of carillon.usage as carillon.note_usage does; the row of the team.
@@ -219,7 +226,8 @@ begin
     where c.team_id is not null group by 1, 2
   )
   select (select count(*) from looked), stop.key, (select max(l.key) from looked l where stop.key is null or l.key < stop.key), (
-    select carillon.note_usage(array_agg(s.team_id), array_agg(s.block), array_agg(s.schedules), array_agg(s.per_year), array_agg(s.payload_bytes))::text
+    select carillon.note_usage(array_agg(s.team_id), array_agg(s.block), array_agg(s.schedules), array_agg(s.per_year), array_agg(s.payload_bytes),
+      array_agg(0::bigint))::text
     from sums s having count(*) > 0)
   into v_looked, v_locked, v_last, v_noted from stop;
   update carillon.teams t set reached = coalesce(v_last, t.reached),
@@ -230,6 +238,7 @@ end $$;
 
 -- Counts the schedules of one block of ids, and corrects the usage of their teams by it. Both are read in one
 -- snapshot: an edit is in both or in neither. A change of the tables by hand leaves a difference.
+-- Bytes that were written today cannot be counted again: their rows stay until the day is over.
 -- Locks: rows of carillon.usage that count nothing, by a try; the row of carillon.team_list.
 -- Returns: the number of teams whose usage was corrected.
 -- Called by: recountUsage in lib/tick/housekeeping/count-teams.ts.
@@ -264,7 +273,8 @@ begin
   select count(*)::int into v_corrected from corrected;
   delete from carillon.usage u using (
     select z.team_id, z.n from carillon.usage z
-    where z.block = v_block and z.schedules = 0 and z.per_year = 0 and z.payload_bytes = 0 for update skip locked) none
+    where z.block = v_block and z.schedules = 0 and z.per_year = 0 and z.payload_bytes = 0
+      and (z.written_bytes = 0 or z.written_on < (carillon.clock() at time zone 'UTC')::date) for update skip locked) none
   where u.block = v_block and u.team_id = none.team_id and u.n = none.n;
   select coalesce(max(s.id), 0) into v_last from carillon.schedules s;
   update carillon.team_list l set counted_at = carillon.clock(),
@@ -272,25 +282,28 @@ begin
   return v_corrected;
 end $$;
 
--- Counts what prefixes use of their quotas. Schedules of longer prefixes count too; tokens, holds and commands
+-- Counts what prefixes use of their quotas. Schedules of longer prefixes count too. Written bytes are
+-- those of the current day in UTC. Tokens, holds and commands
 -- are those of callers whose first prefix it is.
 -- Locks: none.
 -- Returns: a row for each prefix.
 -- Called by: quotasOf in lib/quota/read-quotas.ts.
 create or replace function carillon.quota_usage(p_prefixes text[])
-  returns table (prefix text, schedules bigint, per_year bigint, payload_bytes bigint, tokens bigint, holds bigint, inbox_rows bigint)
+  returns table (prefix text, schedules bigint, per_year bigint, payload_bytes bigint, written_bytes bigint, tokens bigint, holds bigint, inbox_rows bigint)
   language sql stable security definer
   set search_path = pg_catalog, pg_temp
   as $$
-    select p.prefix, coalesce(u.schedules, 0), coalesce(u.per_year, 0)::bigint, coalesce(u.payload_bytes, 0)::bigint,
+    select p.prefix, coalesce(u.schedules, 0), coalesce(u.per_year, 0)::bigint, coalesce(u.payload_bytes, 0)::bigint, coalesce(u.written_bytes, 0)::bigint,
       (select count(*) from carillon.tokens t
         where coalesce(t.team, t.prefix) = p.prefix collate "C" and t.name !~* '^(iam|jwt|stack):'),
       (select count(*) from carillon.shared_holds h where h.team = p.prefix collate "C"),
       (select count(*) from carillon.caller_prefixes c join pg_roles r on r.oid = c.role
         join carillon.inbox i on i.caller = r.rolname::text where c.prefix = p.prefix collate "C")
     from unnest(p_prefixes) p (prefix)
+    cross join (select (carillon.clock() at time zone 'UTC')::date as today) d
     cross join lateral (
-      select sum(u.schedules) as schedules, sum(u.per_year) as per_year, sum(u.payload_bytes) as payload_bytes
+      select sum(u.schedules) as schedules, sum(u.per_year) as per_year, sum(u.payload_bytes) as payload_bytes,
+        sum(u.written_bytes) filter (where u.written_on >= d.today) as written_bytes
       from carillon.teams t join carillon.usage u on u.team_id = t.id
       where t.prefix >= p.prefix collate "C" and t.prefix < (p.prefix || chr(1114111)) collate "C") u
   $$;

@@ -1020,9 +1020,10 @@ end $$;
 -- Makes the rechecks of jobs that the calling settle has just written as succeeded: for each a job of kind
 -- `again` at p_at, in a parcel of its own, with the payload of the job if it has one of its own. A job whose
 -- schedule was edited or deleted since it was claimed gets none: its reason is `superseded`. The days of the
--- rechecks must be attached (carillon.attach_missing_days).
--- Locks: only what it inserts. The caller holds the gates of the schedules shared, so that no edit comes
--- between.
+-- rechecks must be attached (carillon.attach_missing_days). A payload of its own counts in the quota of the
+-- schedule's team: the settle cannot be refused, but the team's next edit can.
+-- Locks: only what it inserts, and rows of carillon.usage as carillon.note_usage does. The caller holds the
+-- gates of the schedules shared, so that no edit comes between.
 -- Returns: the parcels of the rechecks, each ready at the instant of its recheck.
 -- Called by: carillon.write_outcomes, if an outcome is `again`.
 create or replace function carillon.make_rechecks(p_parcel carillon.parcels, p_now timestamptz, p_occurrences timestamptz[], p_schedule_ids bigint[],
@@ -1060,6 +1061,10 @@ begin
       exit when found;
       v_n := v_n + 1;
     end loop;
+    if v_recheck.payload <> 'null' and v_recheck.team_id is not null then
+      perform carillon.note_usage(array[v_recheck.team_id], array[(v_recheck.schedule_id / 262144)::int], array[0], array[0]::bigint[], array[0]::bigint[],
+        array[carillon.payload_bytes(v_recheck.payload)::bigint]);
+    end if;
     insert into carillon.jobs_beside (occurrence, schedule_id, kind, n, shard)
     values (v_recheck.at, v_recheck.schedule_id, 'again', v_n, v_recheck.shard);
     insert into carillon.lane_entries (lane, due_at, occurrence, schedule_id, kind, n)

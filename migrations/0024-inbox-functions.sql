@@ -143,7 +143,7 @@ create or replace function carillon.pause_schedule(key text, reason text default
 -- upper bound.
 -- Locks: none.
 -- Returns: the number of bytes; null without a payload.
--- Called by: carillon.inbox_fault.
+-- Called by: carillon.inbox_fault; carillon.make_rechecks.
 create or replace function carillon.payload_bytes(p_payload jsonb) returns int
   language plpgsql immutable
   set search_path = pg_catalog, pg_temp

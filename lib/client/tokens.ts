@@ -112,6 +112,8 @@ export interface Quotas {
   firesPerMinute: QuotaUse;
   /** The bytes of payloads as JSON. */
   payloadBytes: QuotaUse;
+  /** The bytes of payloads that were written since midnight UTC. */
+  payloadBytesPerDay: QuotaUse;
   tokens: QuotaUse;
   /** Holds of groups and tags. */
   holds: QuotaUse;

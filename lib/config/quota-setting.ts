@@ -5,6 +5,7 @@ export const quotaDefaults = {
   schedules: 1_000_000,
   firesPerMinute: 60_000,
   payloadBytes: 10_000_000_000,
+  payloadBytesPerDay: 10_000_000_000,
   tokens: 1_000,
   holds: 10_000,
   inboxRows: 100_000,

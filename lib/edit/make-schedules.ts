@@ -3,7 +3,7 @@ import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { type Planned, planFromEach, rulesOf } from "../plan/plan-schedule.ts";
 import { endsByItself, letsGoAtOnce, planBeyondHold, planBeyondHolds } from "../plan/release.ts";
 import type { ShardState } from "../plan/shard.ts";
-import { payloadBytesOf, usageOf } from "../quota/usage.ts";
+import { changeBySpec, noUsage } from "../quota/usage.ts";
 import { madeBy } from "../schedule/hold-reach.ts";
 import { type Hold, heldUntilOf, ownHold, writeHoldsOfEach } from "../schedule/holds.ts";
 import { resolveSpec } from "../schedule/resolve-spec.ts";
@@ -71,7 +71,7 @@ export async function prepareSchedule(
   const held = holds.length === 0 ? null : { since: heldSinceOf(first, now), until: heldUntilOf(holds) };
   const team = caller.reach?.team ?? "";
   await known.quota.admitGroup(body.group, team);
-  await known.quota.take(key, usageOf(spec.cadence, payloadBytesOf(body.payload)), team);
+  await known.quota.take(key, changeBySpec(noUsage, spec), team);
   const teamId = (await known.quota.teamOf(key, team))?.id ?? null;
   return { params, state, spec, first, holds, held, teamId };
 }

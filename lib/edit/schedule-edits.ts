@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Tx } from "../db/connect.ts";
 import { readShard, shardOf } from "../plan/shard.ts";
 import { readTeamState } from "../quota/team-list.ts";
-import { difference, noUsage, payloadBytesOf, usageOf } from "../quota/usage.ts";
+import { changeBySpec, difference, noUsage, usageOf } from "../quota/usage.ts";
 import { Refusal } from "../refusal.ts";
 import { madeBy, refuseWider, widens } from "../schedule/hold-reach.ts";
 import {
@@ -231,8 +231,7 @@ export async function respec(
     const team = author.reach?.team ?? "";
     await known.quota.admitGroup(wanted.group, team, current.body.group);
     const before = usageOf(current.cadence, current.payloadBytes ?? 0);
-    const after = usageOf(spec.cadence, payloadBytesOf(wanted.payload));
-    await known.quota.take(current.key, difference(before, after), team);
+    await known.quota.take(current.key, changeBySpec(before, spec), team);
   }
   const holdChange = {
     set: [...(ownChange?.set ?? []), ...ofLabels.set],

@@ -1,8 +1,14 @@
 import type { Sql, Tx } from "../db/connect.ts";
+import { lockTeams } from "../db/locks.ts";
+import { addTeams } from "../edit/edit-transaction.ts";
 import { jobId } from "../job/job-id.ts";
 import { type JobRead, readJob } from "../job/read-job.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
+import { noteUsage } from "../quota/note-usage.ts";
+import { type QuotaStart, quotaCheck, TeamNotLocked } from "../quota/quota-check.ts";
+import { readTeamState } from "../quota/team-list.ts";
+import { isNone, noUsage, payloadBytesOf, type Usage } from "../quota/usage.ts";
 import { Refusal } from "../refusal.ts";
 import { type Caller, originText } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
@@ -20,25 +26,49 @@ export async function fireNow(
   { sql, queue }: { sql: Sql; queue: ParcelQueue },
   params: FireNowParams,
 ): Promise<JobRead> {
-  const { job, parcel } = await sql.begin((tx) => fireOnce(tx, params));
+  const { job, parcel } = await fireAgainLocked(sql, params);
   await handOver(sql, queue, [parcel]);
   return job;
 }
 
+async function fireAgainLocked(sql: Sql, params: FireNowParams): ReturnType<typeof fireOnce> {
+  const teams = new Set<string>();
+  for (;;) {
+    try {
+      return await sql.begin((tx) => fireOnce(tx, params, teams));
+    } catch (error) {
+      if (!(error instanceof TeamNotLocked)) throw error;
+      addTeams(teams, error);
+    }
+  }
+}
+
 /**
- * Only the row of the schedule is locked. A concurrent delete either waits, and the claim then
- * finds the schedule deleted; or it is first, and there is no schedule to fire. Concurrent fires of
- * one schedule wait for each other, so each gets its own number.
+ * Only the row of the schedule is locked, and before it the teams of which the payload may use up a
+ * quota. A concurrent delete either waits, and the claim then finds the schedule deleted; or it is
+ * first, and there is no schedule to fire. Concurrent fires of one schedule wait for each other, so
+ * each gets its own number.
  */
 export async function fireOnce(
   tx: Tx,
   params: FireNowParams,
+  teams: ReadonlySet<string> = new Set(),
 ): Promise<{ job: JobRead; parcel: OutgoingParcel }> {
-  const schedule = await lockToFire(tx, params.key);
+  const change = { ...noUsage, writtenBytes: payloadBytesOf(params.payload) };
+  await lockTeams(tx, teams);
+  const [schedule, state] = await Promise.all([
+    lockToFire(tx, params.key),
+    isNone(change) ? null : readTeamState(tx),
+  ]);
+  const teamId = state === null ? null : await takeRoom(tx, params, change, { state, locked: teams });
   const [clock] = await tx<{ now: Date }[]>`
     select now, carillon.attach_missing_days(array[now]) from (select carillon.clock() as now) clock`;
   if (clock === undefined) throw new Error("The database did not return the time.");
-  const { parcel, n } = await makeJob(tx, schedule, clock.now, params.payload);
+  // Both are sent before either answer is awaited.
+  const [{ parcel, n }] = await Promise.all([
+    makeJob(tx, schedule, clock.now, params.payload),
+    noteUsage(tx, [{ teamId, scheduleId: schedule.id, change }]),
+  ]);
   const id = jobId({ scheduleId: schedule.id, occurrence: clock.now, kind: "manual", n });
   await tx`
     insert into carillon.audit (at, actor, action, subject, schedule_id, version, detail, origin)
@@ -56,6 +86,19 @@ async function lockToFire(tx: Tx, key: string): Promise<{ id: string; version: n
   const fault = await versionsFaultOf(tx, schedule.id);
   if (fault !== null) throw unreadConflict(fault);
   return schedule;
+}
+
+/** Takes the change from the room of the team, which is that of the key. */
+async function takeRoom(
+  tx: Tx,
+  { key, caller }: FireNowParams,
+  change: Usage,
+  start: QuotaStart,
+): Promise<number | null> {
+  const quota = quotaCheck(tx, start);
+  const prefix = caller.reach?.team ?? "";
+  await quota.take(key, change, prefix);
+  return (await quota.teamOf(key, prefix))?.id ?? null;
 }
 
 async function nothingToFire(tx: Tx, key: string): Promise<Refusal> {

@@ -12,7 +12,7 @@ export interface UsageChange {
 /** The number of ids in a block. A tick counts the schedules of a block in one statement. */
 export const blockIds = 262_144;
 
-/** Counts the changes, in the transaction that writes the schedules. Without a team it sends nothing. */
+/** Counts the changes, in the transaction that writes the schedules or the job. Without a team it sends nothing. */
 export async function noteUsage(tx: Tx, changes: readonly UsageChange[]): Promise<void> {
   const sums = new Map<string, { teamId: number; block: number; sum: Usage }>();
   for (const { teamId, scheduleId, change } of changes) {
@@ -27,5 +27,5 @@ export async function noteUsage(tx: Tx, changes: readonly UsageChange[]): Promis
   await tx`
     select carillon.note_usage(${rows.map(({ teamId }) => teamId)}::int[], ${rows.map(({ block }) => block)}::int[],
       ${rows.map(({ sum }) => sum.schedules)}::int[], ${rows.map(({ sum }) => sum.perYear)}::bigint[],
-      ${rows.map(({ sum }) => sum.payloadBytes)}::bigint[])`;
+      ${rows.map(({ sum }) => sum.payloadBytes)}::bigint[], ${rows.map(({ sum }) => sum.writtenBytes)}::bigint[])`;
 }

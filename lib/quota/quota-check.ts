@@ -1,8 +1,8 @@
 import type { Tx } from "../db/connect.ts";
 import { refuseForeignGroup } from "./foreign-group.ts";
 import { perMinute, perYearAllowed, type QuotaLimits } from "./quota-kinds.ts";
-import { quotaRefusal } from "./quota-refusal.ts";
-import { readUsage } from "./read-usage.ts";
+import { dayRefusal, quotaRefusal } from "./quota-refusal.ts";
+import { readUsage, type UsageRead } from "./read-usage.ts";
 import { keepTeam, type Team, type TeamState, teamsOf } from "./team-list.ts";
 import { added, noUsage, type Usage } from "./usage.ts";
 
@@ -48,9 +48,9 @@ export class TeamNotLocked extends Error {
  */
 const crowd = 200;
 
-/** A quota of schedules, in the unit in which usage is counted. */
+/** A quota of schedules or of edits, in the unit in which usage is counted. */
 interface Measure {
-  kind: "schedules" | "firesPerMinute" | "payloadBytes";
+  kind: "schedules" | "firesPerMinute" | "payloadBytes" | "payloadBytesPerDay";
   most: (limits: QuotaLimits) => number | null;
   of: (usage: Usage) => number;
   /** The number as callers read it. */
@@ -78,10 +78,16 @@ const measures: readonly Measure[] = [
     of: ({ payloadBytes }) => payloadBytes,
     shown: asCounted,
   },
+  {
+    kind: "payloadBytesPerDay",
+    most: ({ payloadBytesPerDay }) => payloadBytesPerDay,
+    of: ({ writtenBytes }) => writtenBytes,
+    shown: asCounted,
+  },
 ];
 
 export function quotaCheck(tx: Tx, { state, locked }: QuotaStart): QuotaCheck {
-  const used = new Map<string, Promise<Usage>>();
+  const used = new Map<string, Promise<UsageRead>>();
   const taken = new Map<string, Usage>();
   const usedBy = ({ prefix }: Team) => {
     const known = used.get(prefix) ?? readUsage(tx, prefix);
@@ -127,16 +133,16 @@ function limited({ limits }: Team, change: Usage): Measure[] {
 function takesMuch(
   { prefix, limits }: Team,
   { kind, most, of, shown }: Measure,
-  { used, taken, change }: { used: Usage; taken: Usage; change: Usage },
+  { used, taken, change }: { used: UsageRead; taken: Usage; change: Usage },
 ): boolean {
   const allowed = most(limits) ?? Number.POSITIVE_INFINITY;
   const before = of(used) + of(taken);
   const after = before + of(change);
-  if (after > allowed)
-    throw quotaRefusal(prefix, kind, {
-      wanted: shown(after),
-      used: shown(before),
-      allowed: shown(allowed),
-    });
+  if (after > allowed) {
+    const numbers = { wanted: shown(after), used: shown(before), allowed: shown(allowed) };
+    throw kind === "payloadBytesPerDay"
+      ? dayRefusal(prefix, numbers, used.dayEndsAt)
+      : quotaRefusal(prefix, kind, numbers);
+  }
   return (after - of(used)) * crowd > allowed - of(used);
 }

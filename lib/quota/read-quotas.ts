@@ -59,7 +59,7 @@ export async function quotasOf(
   if (prefixes.length === 0) return [];
   const rows = await tx<UsageRow[]>`
     select prefix, schedules::float8 as schedules, per_year::float8 as "perYear", payload_bytes::float8 as "payloadBytes",
-      tokens::float8 as tokens, holds::float8 as holds, inbox_rows::float8 as "inboxRows"
+      written_bytes::float8 as "writtenBytes", tokens::float8 as tokens, holds::float8 as holds, inbox_rows::float8 as "inboxRows"
     from carillon.quota_usage(${[...prefixes]}::text[]) order by prefix collate "C"`;
   return rows.map(({ prefix, perYear, ...used }) => {
     const allowed = limitsFor(prefix, limits);
@@ -69,6 +69,7 @@ export async function quotasOf(
       schedules: use("schedules", used.schedules),
       firesPerMinute: use("firesPerMinute", perMinute(perYear)),
       payloadBytes: use("payloadBytes", used.payloadBytes),
+      payloadBytesPerDay: use("payloadBytesPerDay", used.writtenBytes),
       tokens: use("tokens", used.tokens),
       holds: use("holds", used.holds),
       inboxRows: use("inboxRows", used.inboxRows),
@@ -81,6 +82,7 @@ interface UsageRow {
   schedules: number;
   perYear: number;
   payloadBytes: number;
+  writtenBytes: number;
   tokens: number;
   holds: number;
   inboxRows: number;

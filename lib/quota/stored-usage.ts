@@ -1,5 +1,6 @@
 import type { Tx } from "../db/connect.ts";
 import type { UsageChange } from "./note-usage.ts";
+import { noUsage } from "./usage.ts";
 
 /** The usage of a schedule by its row alone, where its spec is not read or cannot be. */
 export interface StoredUsage {
@@ -18,6 +19,6 @@ export function usageFreed({ scheduleId, teamId, perYear, payloadBytes }: Stored
   return {
     teamId,
     scheduleId,
-    change: { schedules: -1, perYear: -Number(perYear), payloadBytes: -payloadBytes },
+    change: { ...noUsage, schedules: -1, perYear: -Number(perYear), payloadBytes: -payloadBytes },
   };
 }

@@ -1,19 +1,30 @@
 import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { firesPerYear } from "../cadence/fires-per-year.ts";
 
-/** The part of a quota that schedules take. */
+/** The parts of quotas that schedules take, and those that edits take. */
 export interface Usage {
   schedules: number;
   /** Planned occurrences in an average year. */
   perYear: number;
   payloadBytes: number;
+  /** The bytes of payloads that were stored today, in UTC. Deleting or replacing them frees nothing. */
+  writtenBytes: number;
 }
 
-export const noUsage: Usage = { schedules: 0, perYear: 0, payloadBytes: 0 };
+export const noUsage: Usage = { schedules: 0, perYear: 0, payloadBytes: 0, writtenBytes: 0 };
 
 /** The usage of one schedule. Its end lowers nothing: it counts until it is deleted. */
 export function usageOf(cadence: Cadence, payloadBytes: number): Usage {
-  return { schedules: 1, perYear: firesPerYear(cadence), payloadBytes };
+  return { ...noUsage, schedules: 1, perYear: firesPerYear(cadence), payloadBytes };
+}
+
+/** The change by a version with a spec. Such a version stores its payload, also an unchanged one. */
+export function changeBySpec(
+  before: Usage,
+  { cadence, body: { payload } }: { cadence: Cadence; body: { payload: unknown } },
+): Usage {
+  const bytes = payloadBytesOf(payload);
+  return { ...difference(before, usageOf(cadence, bytes)), writtenBytes: bytes };
 }
 
 /** The length of a payload as JSON; 0 for none. */
@@ -26,6 +37,7 @@ export function added(one: Usage, other: Usage): Usage {
     schedules: one.schedules + other.schedules,
     perYear: one.perYear + other.perYear,
     payloadBytes: one.payloadBytes + other.payloadBytes,
+    writtenBytes: one.writtenBytes + other.writtenBytes,
   };
 }
 
@@ -35,9 +47,10 @@ export function difference(before: Usage, after: Usage): Usage {
     schedules: after.schedules - before.schedules,
     perYear: after.perYear - before.perYear,
     payloadBytes: after.payloadBytes - before.payloadBytes,
+    writtenBytes: after.writtenBytes - before.writtenBytes,
   };
 }
 
-export function isNone({ schedules, perYear, payloadBytes }: Usage): boolean {
-  return schedules === 0 && perYear === 0 && payloadBytes === 0;
+export function isNone({ schedules, perYear, payloadBytes, writtenBytes }: Usage): boolean {
+  return schedules === 0 && perYear === 0 && payloadBytes === 0 && writtenBytes === 0;
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../db/connect.ts";
 import { keptPlan } from "../db/statement.ts";
 import { noteUsage, type UsageChange } from "../quota/note-usage.ts";
-import { difference, noUsage, payloadBytesOf, usageOf } from "../quota/usage.ts";
+import { changeBySpec, difference, noUsage, type Usage, usageOf } from "../quota/usage.ts";
 import { hasSameCadence, isRelative } from "./resolve-spec.ts";
 import type { Author } from "./shape/caller.ts";
 import type { Json } from "./shape/json.ts";
@@ -66,10 +66,10 @@ export async function insertSchedules(
     ),
     ${versionsWritten(tx)}
     ${auditWritten(tx)}`).execute();
-  const counted = schedules.map(({ id, teamId, spec: { cadence, body } }) => ({
+  const counted = schedules.map(({ id, teamId, spec }) => ({
     teamId,
     scheduleId: id,
-    change: usageOf(cadence, payloadBytesOf(body.payload)),
+    change: changeBySpec(noUsage, spec),
   }));
   await Promise.all([written, noteUsage(tx, counted)]);
 }
@@ -144,16 +144,19 @@ export async function raiseVersions(tx: Tx, edits: readonly Raising[]): Promise<
 
 /** The change of what the team of the schedule uses, by a raised version. */
 function usageChange({ current, raised }: Pick<Raising, "current" | "raised">): UsageChange {
-  const { teamId, cadence, payloadBytes } = current;
+  return { teamId: current.teamId, scheduleId: current.id, change: changeBy(current, raised) };
+}
+
+function changeBy(
+  { cadence, payloadBytes }: StoredSchedule,
+  { change, spec, deleted }: RaisedVersion,
+): Usage {
   const before = usageOf(cadence, payloadBytes ?? 0);
-  const { spec, deleted } = raised;
-  const after =
-    deleted === true
-      ? noUsage
-      : spec === undefined
-        ? before
-        : usageOf(spec.cadence, payloadBytesOf(spec.body.payload));
-  return { teamId, scheduleId: current.id, change: difference(before, after) };
+  if (deleted === true) return difference(before, noUsage);
+  if (spec === undefined) return noUsage;
+  const changed = changeBySpec(before, spec);
+  // New rules of a calendar or a zone have caused it, which no team can change.
+  return change === "replanned" ? { ...changed, writtenBytes: 0 } : changed;
 }
 
 /** Takes off holds that have ended by themselves. The version stays, since nothing was edited. */

@@ -17,7 +17,7 @@ export function fireDoc(body: z.ZodType): RouteDoc {
   return {
     summary: "Fire a schedule now",
     description:
-      "Makes a job beside the cadence, even while the schedule is paused. Without `payload` the job has the schedule's payload; `null` is a payload.",
+      "Makes a job beside the cadence, even while the schedule is paused. Without `payload` the job has the schedule's payload; `null` is a payload. A payload of its own counts in the quota `payloadBytesPerDay`.",
     tag: "Jobs",
     body: { schema: body, optional: true, example: { payload: { orderId: 1234 } } },
     answers: {

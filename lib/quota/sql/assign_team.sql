@@ -1,4 +1,5 @@
--- Gives schedules that are older than a team to it, and counts them. One call looks at the next keys of the
+-- Gives schedules that are older than a team to it, and counts them. What was written before counts for the former
+-- team. One call looks at the next keys of the
 -- prefix, whether or not they need it. It stops before a schedule that another transaction has locked; the next
 -- call begins there.
 -- Locks: schedules, by a try; then rows of carillon.usage as carillon.note_usage does; the row of the team.
@@ -40,7 +41,8 @@ begin
     where c.team_id is not null group by 1, 2
   )
   select (select count(*) from looked), stop.key, (select max(l.key) from looked l where stop.key is null or l.key < stop.key), (
-    select carillon.note_usage(array_agg(s.team_id), array_agg(s.block), array_agg(s.schedules), array_agg(s.per_year), array_agg(s.payload_bytes))::text
+    select carillon.note_usage(array_agg(s.team_id), array_agg(s.block), array_agg(s.schedules), array_agg(s.per_year), array_agg(s.payload_bytes),
+      array_agg(0::bigint))::text
     from sums s having count(*) > 0)
   into v_looked, v_locked, v_last, v_noted from stop;
   update carillon.teams t set reached = coalesce(v_last, t.reached),

@@ -1,5 +1,6 @@
 -- Counts the schedules of one block of ids, and corrects the usage of their teams by it. Both are read in one
 -- snapshot: an edit is in both or in neither. A change of the tables by hand leaves a difference.
+-- Bytes that were written today cannot be counted again: their rows stay until the day is over.
 -- Locks: rows of carillon.usage that count nothing, by a try; the row of carillon.team_list.
 -- Returns: the number of teams whose usage was corrected.
 -- Called by: recountUsage in lib/tick/housekeeping/count-teams.ts.
@@ -34,7 +35,8 @@ begin
   select count(*)::int into v_corrected from corrected;
   delete from carillon.usage u using (
     select z.team_id, z.n from carillon.usage z
-    where z.block = v_block and z.schedules = 0 and z.per_year = 0 and z.payload_bytes = 0 for update skip locked) none
+    where z.block = v_block and z.schedules = 0 and z.per_year = 0 and z.payload_bytes = 0
+      and (z.written_bytes = 0 or z.written_on < (carillon.clock() at time zone 'UTC')::date) for update skip locked) none
   where u.block = v_block and u.team_id = none.team_id and u.n = none.n;
   select coalesce(max(s.id), 0) into v_last from carillon.schedules s;
   update carillon.team_list l set counted_at = carillon.clock(),

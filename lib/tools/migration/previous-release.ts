@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "aeba4d4e07d334bb7995e9c737f30ec3368b8a357a9702b7260eb502648104ce",
+  migrationsDigest: "9a10772b24af4dbaad655123da5ad2278120129686d9fd74134378d7d75528d5",
 } as const;

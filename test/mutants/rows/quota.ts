@@ -1,6 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
 const schedules = ["test/quota/schedule-quotas.test.ts"];
+const written = ["test/quota/written-quota.test.ts"];
 const check = "lib/quota/quota-check.ts";
 
 /** No prefix gets more than its quotas allow, and none waits for another's. */
@@ -32,6 +33,27 @@ export const quotaRows: readonly Mutant[] = [
     text: "of(change) > 0 && most(limits) !== null",
     replacement: "most(limits) !== null",
     tests: ["test/quota/other-edits.test.ts"],
+  },
+  {
+    name: "quota: a version takes its payload from the day",
+    file: "lib/quota/usage.ts",
+    text: "writtenBytes: bytes }",
+    replacement: "writtenBytes: 0 }",
+    tests: written,
+  },
+  {
+    name: "quota: the payload of a single fire is taken from the day",
+    file: "lib/job-control/fire-now.ts",
+    text: "await quota.take(key, change, prefix);",
+    replacement: "",
+    tests: written,
+  },
+  {
+    name: "quota: the first payload of a day finds nothing used",
+    file: "lib/quota/read-usage.ts",
+    text: "filter (where u.written_on >= d.today)",
+    replacement: "",
+    tests: written,
   },
   {
     name: "quota: a schedule counts for each prefix above it",

@@ -19,6 +19,9 @@ const quotasSchema = z
     schedules: usage("Schedules with a key of the prefix that are not deleted."),
     firesPerMinute: usage("Their planned occurrences a minute on average, rounded up."),
     payloadBytes: usage("The bytes of their payloads as JSON."),
+    payloadBytesPerDay: usage(
+      "The bytes of payloads that edits have written since midnight UTC, also those of old versions, of single fires and of deleted schedules.",
+    ),
     tokens: usage("Tokens whose first prefix it is."),
     holds: usage("Holds of groups and tags that such tokens have set."),
     inboxRows: usage("Commands in the SQL inbox of roles with the prefix."),
@@ -36,6 +39,7 @@ const example = {
       schedules: { used: 41_200, allowed: 1_000_000 },
       firesPerMinute: { used: 730, allowed: 60_000 },
       payloadBytes: { used: 8_240_000, allowed: 10_000_000_000 },
+      payloadBytesPerDay: { used: 310_000, allowed: 10_000_000_000 },
       tokens: { used: 12, allowed: 1_000 },
       holds: { used: 0, allowed: 10_000 },
       inboxRows: { used: 0, allowed: 100_000 },
