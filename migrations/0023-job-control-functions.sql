@@ -27,7 +27,7 @@ create or replace function carillon.add_to_entry(p_at timestamptz, p_id bigint, 
 -- parcels that wait in them, by id; then the jobs; then the parcels that go on in these lanes. The caller
 -- needs no lock.
 -- Returns: one row for each given job, with `became`: `cancelled`; `asked`; `settled` (it no longer waits, or
--- its schedule is deleted); `missing`; or `moved` (ask again). The other rows have no `became`: they are
+-- its schedule is deleted and no worker has it); `missing`; or `moved` (ask again). The other rows have no `became`: they are
 -- parcels to send, of jobs in the same lanes.
 -- Called by: cancelJobsInside in lib/edit/cancel-jobs.ts.
 create or replace function carillon.cancel_jobs(p_occurrences timestamptz[], p_schedule_ids bigint[], p_kinds carillon.job_kind[], p_ns int[])
@@ -103,9 +103,9 @@ begin
     select j.occurrence, j.schedule_id, j.kind, j.n, j.parcel_id, p.lease_until is not null as under_way
     from unnest(p_occurrences, p_schedule_ids, p_kinds, p_ns) k (occurrence, schedule_id, kind, n)
     join carillon.jobs j on j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = k.kind and j.n = k.n and j.state = 'waiting'
-    join carillon.schedules s on s.id = j.schedule_id and s.deleted_at is null
+    join carillon.schedules s on s.id = j.schedule_id
     left join carillon.parcels p on p.id = j.parcel_id
-    where p.id is null or p.id = any(v_locked)
+    where (p.id is null or p.id = any(v_locked)) and (s.deleted_at is null or p.lease_until is not null)
   ), cancelled as (
     update carillon.jobs j set state = 'cancelled', reason = 'requested', parcel_id = null, ready_at = null, finished_at = v_now, cancel_asked = null
     from own o

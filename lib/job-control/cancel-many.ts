@@ -102,7 +102,7 @@ interface MadeParams extends CancelManyParams {
 async function cancelMade(deps: CancelDeps, params: MadeParams): Promise<Cancelled> {
   const { filter, limit, by, timeIsUp } = params;
   const counts = { done: 0, running: 0, failed: 0 };
-  const owners = await fewOwners(deps.sql, filter, { deleted: false });
+  const owners = await fewOwners(deps.sql, filter, { deleted: true });
   if (owners?.length === 0) return counts;
   const cancel = async (some: readonly JobKey[], part: Part) => {
     const outcomes = [...(await cancelJobs(deps, some, by, part)).values()];

@@ -117,7 +117,7 @@ async function countMade(
   filter: CancelFilter,
   timeIsUp: () => boolean,
 ): Promise<{ count: number; more: boolean; keys: JobKey[] }> {
-  const owners = await fewOwners(tx, filter, { deleted: false });
+  const owners = await fewOwners(tx, filter, { deleted: true });
   if (owners?.length === 0) return { count: 0, more: false, keys: [] };
   const keys: JobKey[] = [];
   let count = 0;

@@ -22,7 +22,7 @@ export function mayBeUnmade({ state, errorGroup }: CancelFilter): boolean {
 }
 
 /**
- * The open jobs behind a place, by parcel and within a parcel by the text of their ids. `last` is
+ * The open jobs behind a place: of schedules that are deleted those that a worker has. By parcel and within a parcel by the text of their ids. `last` is
  * the last parcel read, null if there are no more.
  */
 export async function openJobs(
@@ -54,7 +54,8 @@ async function openJobsBehind(
     select p.id as "parcelId", j.occurrence, j.schedule_id as "scheduleId", j.kind, j.n
     from carillon.parcels p
     cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
-    cross join lateral (select s.* from carillon.schedules s where s.id = k.schedule_id and coalesce(s.deleted_at, 'infinity') = 'infinity' offset 0) s
+    cross join lateral (select s.* from carillon.schedules s
+      where s.id = k.schedule_id and (coalesce(s.deleted_at, 'infinity') = 'infinity' or p.lease_until is not null) offset 0) s
     cross join lateral (
       select j.* from carillon.jobs j
       where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0)

@@ -49,3 +49,24 @@ test("a job that succeeded despite a request to stop is no longer shown as cance
   await settleParcel(world.sql, parcel, [{ kind: "succeeded" }]);
   expect(await readJob(world.sql, id)).toMatchObject({ state: "succeeded", cancelling: false });
 });
+
+test("a running job whose schedule was deleted is still cancelled: by its id, and with all jobs of a prefix", async () => {
+  // Otherwise a job that hangs for its whole timeout cannot be stopped once its schedule is gone.
+  const { parcel, id } = await running();
+  const [owner] = await world.sql<{ key: string }[]>`select key from carillon.schedules`;
+  await world.remove(owner?.key ?? "");
+  const filter = { prefix: owner?.key.slice(0, 1) };
+  expect(await cancelMany(deps(), { filter, limit: 10, caller })).toMatchObject({ done: 1, running: 1 });
+  expect(await readJob(world.sql, id)).toMatchObject({ state: "running", cancelling: true });
+  await settleParcel(world.sql, parcel, [{ kind: "retry", afterMs: 0, error: "It hangs." }]);
+  expect(await readJob(world.sql, id)).toMatchObject({ state: "cancelled", reason: "requested" });
+});
+
+test("a cancel leaves waiting jobs of a deleted schedule to the claim, which cancels them as deleted", async () => {
+  await oneParcel(world, 1);
+  const [owner] = await world.sql<{ key: string }[]>`select key from carillon.schedules`;
+  await world.remove(owner?.key ?? "");
+  expect(await cancelMany(deps(), { filter: {}, limit: 10, caller })).toMatchObject({ done: 0, failed: 0 });
+  await world.work();
+  expect((await world.jobs())[0]).toMatchObject({ state: "cancelled", reason: "deleted" });
+});

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "9a10772b24af4dbaad655123da5ad2278120129686d9fd74134378d7d75528d5",
+  migrationsDigest: "409d8da5bd9ab3f88d06ddd89ad5d3b69f327088b6816a4e0f0bce0ae74c45f6",
 } as const;
