@@ -1,4 +1,5 @@
 import { CarillonInputError, isConflict, isInvalid, isNotFound } from "../client/main.ts";
+import { escaped } from "../log/unprintable.ts";
 import type { Call } from "./command.ts";
 import { PartlyDone } from "./fault.ts";
 import { printable } from "./output/style.ts";
@@ -16,7 +17,9 @@ export async function eachOf(
       if (words.length === 1 || !isOfOne(error)) throw error;
       const detail = error.message;
       out.note(
-        out.isJson ? JSON.stringify({ error: { of: word, detail } }) : printable(`${word}: ${detail}`),
+        out.isJson
+          ? escaped(JSON.stringify({ error: { of: word, detail } }))
+          : printable(`${word}: ${detail}`),
       );
       failures.push(error);
     }

@@ -1,4 +1,5 @@
 import { type Carillon, CarillonProblem, CarillonUnreachable } from "../client/main.ts";
+import { escaped } from "../log/unprintable.ts";
 import { parseArguments } from "./arguments.ts";
 import type { Call, Command, Given, Programs, Streams } from "./command.ts";
 import { commandTable } from "./commands/command-table.ts";
@@ -134,7 +135,7 @@ function tell(
 ): void {
   if (isSaid(error)) return;
   if (isJson) {
-    terminal.note(`${JSON.stringify(errorAsJson(error))}\n`);
+    terminal.note(`${escaped(JSON.stringify(errorAsJson(error)))}\n`);
     return;
   }
   const paint = painter(terminal.isTty && (env["NO_COLOR"] ?? "") === "");

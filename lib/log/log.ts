@@ -1,5 +1,5 @@
 import { fieldText, plainValue } from "./field-text.ts";
-import { unprintable } from "./unprintable.ts";
+import { escaped } from "./unprintable.ts";
 import { type LogEvent, wording } from "./wording.ts";
 
 /**
@@ -95,10 +95,7 @@ const sentences: ReadonlyMap<string, string> = new Map(Object.entries(wording));
  * part's, and other control characters or direction marks would control or reorder the terminal.
  */
 function sentence(event: string, fields: LogFields): string {
-  return sentenceOf(event, fields).replace(
-    unprintable,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return escaped(sentenceOf(event, fields));
 }
 
 /** An event that a handler has chosen is its own sentence. */

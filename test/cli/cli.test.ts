@@ -289,4 +289,12 @@ describe("a terminal", () => {
     expect(out).toContain("gone");
     for (const obeyed of ["\u001b", "\u202e"]) expect(out).not.toContain(obeyed);
   });
+
+  test("`--json` prints control characters of a caller's text as escapes, which read as the same text", async () => {
+    const description = "\u001b[2J\u009b31m\u202egone\u2028";
+    await put("e:2", "--description", description);
+    const { out } = await cli.carillon(["get", "e:2", "--json"], { tty: { width: 100 } });
+    for (const obeyed of ["\u001b", "\u009b", "\u202e", "\u2028"]) expect(out).not.toContain(obeyed);
+    expect(JSON.parse(out)).toMatchObject({ description });
+  });
 });

@@ -1,3 +1,4 @@
+import { escaped } from "../../log/unprintable.ts";
 import type { Times } from "../times.ts";
 import { type Paint, painter } from "./style.ts";
 import { type Column, tableLines } from "./table.ts";
@@ -29,9 +30,9 @@ export class Output {
     this.times = times;
   }
 
-  /** One JSON value per line. */
+  /** One JSON value per line, also on a terminal: so it holds nothing that a terminal obeys. */
   json(value: unknown): void {
-    this.#terminal.write(`${JSON.stringify(value)}\n`);
+    this.#terminal.write(`${escaped(JSON.stringify(value))}\n`);
   }
 
   line(text = ""): void {
