@@ -2019,7 +2019,7 @@ begin
   end if;
   return query
     with results as materialized (
-      select r.occurrence, r.schedule_id, r.kind, r.n, r.error, r.class, r.stack, r.reason, r.hold, r.version, r.error_group, s.shard, s.hold_after,
+      select r.occurrence, r.schedule_id, r.kind, r.n, r.error, r.class, r.stack, r.reason, r.hold, r.version, r.error_group, s.shard, s.team_id, s.hold_after,
         j.attempt + case when r.outcome = 'back' then 0 else 1 end as attempt,
         case when j.started_at is null and r.outcome <> 'back' and p_parcel.owed is not true then p_parcel.claimed_at - j.due_at end as late,
         case when j.cancel_asked and r.outcome in ('retry', 'crashed', 'back') then 'cancelled' when r.outcome = 'again' then 'succeeded'
@@ -2071,8 +2071,9 @@ begin
         r.error, r.class, r.stack, r.error_group, r.shard, p_parcel.id, r.target_ms
       from results r where r.outcome <> 'back' and (r.becomes <> 'succeeded' or r.attempt > 1)
     ), died as (
-      insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at, reason, error_group, shard)
-      select r.occurrence, r.schedule_id, r.kind, r.n, p_now, coalesce(r.reason, 'attempts'), r.error_group, r.shard from results r where r.becomes = 'dead'
+      insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at, reason, error_group, shard, team_id)
+      select r.occurrence, r.schedule_id, r.kind, r.n, p_now, coalesce(r.reason, 'attempts'), r.error_group, r.shard, coalesce(r.team_id, 0)
+      from results r where r.becomes = 'dead'
       on conflict do nothing
     ), tallied as (
       insert into carillon.tallies (at, succeeded, failed, dead, late_buckets, late_jobs)

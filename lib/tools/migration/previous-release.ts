@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "1d72ebc590a8b66769689915f731f9d333b4736527603a96544a3c98407203b9",
+  migrationsDigest: "139aff65377692bffb9c159c3ecd156be036240fe693fa4b6613ed1e884d4c13",
 } as const;
