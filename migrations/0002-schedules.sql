@@ -261,5 +261,7 @@ create table carillon.shared_holds (
 create index shared_holds_unfinished on carillon.shared_holds (revision) where reached is not null;
 -- Read by the tick: holds whose end has come.
 create index shared_holds_until on carillon.shared_holds (until) where until is not null;
+-- Read by the problems of a prefix.
+create index shared_holds_prefix on carillon.shared_holds (prefix) where released_at is null;
 -- Read by the board of holds, by their ends. A hold without an end is last.
 create index shared_holds_board on carillon.shared_holds ((coalesce(until, 'infinity')), scope, name, prefix, owner);

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "139aff65377692bffb9c159c3ecd156be036240fe693fa4b6613ed1e884d4c13",
+  migrationsDigest: "bfb48a01873a65642ac1e43627c9f9ec6ce68e9213a087a9c929a061cbd2ed01",
 } as const;
