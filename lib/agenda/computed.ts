@@ -8,16 +8,24 @@ import type { AgendaRow, Window } from "./window.ts";
 
 const lookedMax = 1_000;
 
+/** Each slice may be read up to the limit above. */
+const slicesMax = 2_800;
+
+const stepsMin = 8;
+
 /**
  * How many slices each statement of a page reads, and how many schedules at most: the first ones
- * often fill the page. Together they take all slices of a window, whose number is limited: all of them
- * may meet at one instant, and a page must get past it.
+ * often fill the page. Together they take a slice of each rule: all of them may meet at one instant,
+ * and a page must get past it.
  */
-const steps = [
+const stepsFor = (rules: number) => [
   { slices: 8, looked: 250 },
   { slices: 32, looked: 500 },
   { slices: 128, looked: lookedMax },
-  ...Array.from({ length: 8 }, () => ({ slices: 2_800, looked: lookedMax })),
+  ...Array.from({ length: Math.max(stepsMin, Math.ceil(rules / slicesMax)) }, () => ({
+    slices: slicesMax,
+    looked: lookedMax,
+  })),
 ];
 
 /** The most schedules whose settings a page reads. */
@@ -53,13 +61,14 @@ export async function computedIn(
 ): Promise<Part<AgendaRow>> {
   const rows: Part<AgendaRow>["rows"] = [];
   const begin = Math.max(earliest, after?.at ?? earliest);
-  const coming = await Slices.of(await source.rules(sql, among), { from: begin, to });
+  const rules = await source.rules(sql, among);
+  const coming = await Slices.of(rules, { from: begin, to });
   // Few of them may have the outcome: then as many as a page judges are judged together.
   const wanted = outcome === undefined ? limit : judgedMax;
   let open: Slice[] = [];
   let place = after;
   let judged = 0;
-  for (const { slices, looked: most } of steps) {
+  for (const { slices, looked: most } of stepsFor(rules.length)) {
     const taken = coming.take(slices);
     open.push(...taken.slices);
     const { found, last } = await source.look(sql, open, { after: place, most, among });

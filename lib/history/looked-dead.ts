@@ -1,6 +1,6 @@
 import { durationMs } from "../cadence/duration.ts";
 import type { Tx } from "../db/connect.ts";
-import { type DeadOfTeam, teamsUnder } from "./dead-of-teams.ts";
+import { type TeamOfPrefix, teamsUnder } from "../quota/teams-of-prefix.ts";
 import { fewOwners, isOwner, type JobOwners } from "./find-schedules.ts";
 
 export interface DeadFilter extends JobOwners {
@@ -22,7 +22,7 @@ export interface DeadFilter extends JobOwners {
  */
 export type DeadStreams =
   | { by: "schedule"; ids: readonly string[] }
-  | { by: "team"; teams: readonly DeadOfTeam[]; groups: readonly string[] | null }
+  | { by: "team"; teams: readonly TeamOfPrefix[]; groups: readonly string[] | null }
   | { by: "group"; groups: readonly string[] }
   | { by: "all" };
 

@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
-import { teamsUnder } from "../history/dead-of-teams.ts";
 import { type JobKind, jobId } from "../job/job-id.ts";
 import type { QueueClass } from "../parcel/parcel-queue.ts";
+import { teamsUnder } from "../quota/teams-of-prefix.ts";
 import { highestCharacter } from "../schedule/filter-schedules.ts";
 
 /** Jobs that may start and have not. */

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "bfb48a01873a65642ac1e43627c9f9ec6ce68e9213a087a9c929a061cbd2ed01",
+  migrationsDigest: "7e5da3f22656b2566f8e65085d2b40067c759032d31a1ce67e09c5da8b97542d",
 } as const;
