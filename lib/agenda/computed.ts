@@ -71,6 +71,8 @@ export async function computedIn(
   for (const { slices, looked: most } of stepsFor(rules.length)) {
     const taken = coming.take(slices);
     open.push(...taken.slices);
+    // Each interval has a slice that starts with the window: no candidate is known until all are taken.
+    if (isAtStart(taken.until, begin)) continue;
     const { found, last } = await source.look(sql, open, { after: place, most, among });
     const end = earlier(last, taken.until);
     const meant = upTo(found, end);
@@ -92,7 +94,7 @@ export async function computedIn(
     if (outcome !== undefined && last !== null && most === lookedMax && isBeyond(place, begin, after)) break;
     open = open.flatMap((slice) => partFrom(slice, end.at));
   }
-  return { rows, last: place === null ? null : lastAt(place) };
+  return { rows, last: lastAt(place) };
 }
 
 const upTo = (found: readonly Candidate[], end: CandidatePlace | null) =>
@@ -110,7 +112,10 @@ const later = (place: CandidatePlace | null, end: CandidatePlace) =>
 const isBeyond = ({ at, key }: CandidatePlace, begin: number, after: CandidatePlace | null) =>
   at > begin || key !== (after?.key ?? "");
 
-const lastAt = (place: CandidatePlace) => ({ at: place.at, place: candidatePlaceText(place) });
+const isAtStart = (until: number | null, begin: number) => until !== null && until <= begin;
+
+const lastAt = (place: CandidatePlace | null) =>
+  place === null ? null : { at: place.at, place: candidatePlaceText(place) };
 
 /**
  * Up to where the candidates are known: where looking ended, or before the first slice that was not

@@ -12,16 +12,16 @@ const within = { from: window[0].getTime(), to: window[1].getTime() };
 
 let world: Carillon;
 
-/** Schedules of intervals of a month and more, which do not run within the window. */
+/** Schedules of intervals of a month and more, which do not run within the window, and are late by a spread. */
 async function addSchedules(
   team: string,
   { number, intervals }: { number: number; intervals: number },
 ): Promise<void> {
   await world.sql`
     with wanted as (select n, 30 * 86400000::bigint + n % ${intervals}::int * 1000::bigint as every from generate_series(1, ${number}::int) n)
-    insert into carillon.schedules (id, shard, queue, key, target_kind, created_at, created_by, updated_at, updated_by, team_id, rule, phase)
+    insert into carillon.schedules (id, shard, queue, key, target_kind, created_at, created_by, updated_at, updated_by, team_id, rule, phase, lagged)
     select nextval('carillon.schedules_id_seq'), 0, 'slow', ${team} || 'more' || n, 'queue', carillon.clock(), 'a', carillon.clock(), 'a', t.id,
-      -every, ${within.from - second}::bigint % every
+      -every, ${within.from - second}::bigint % every, true
     from wanted, carillon.teams t where t.prefix = ${team}`;
 }
 
