@@ -93,12 +93,17 @@ async function lookAt(
   const way = order === "newest" ? tx`desc` : tx`asc`;
   const inOrder = tx`d.died_at ${way}, d.schedule_id ${way}, d.occurrence ${way}, d.kind ${way}, d.n ${way}`;
   const behind = after === undefined ? tx`` : beyond(tx, after, order);
-  const times = timesBehind(filter, after, order);
-  const dead = tx`
-    select d.* from ${streamRows(tx, streams)} cross join lateral (
-      select * from carillon.dead_jobs d where ${inStream(tx, streams, times)} ${behind}
-      order by ${streamOrder(tx, streams, order === "newest" ? "desc" : "asc")} ${inOrder} limit ${limit}) d
-    order by ${inOrder} limit ${limit}`;
+  // Bounds on both sides of other streams would make the planner sort what it could read in order.
+  const times = streams.by === "team" ? timesBehind(filter, after, order) : filter;
+  const inThis = tx`${inStream(tx, streams, times)} ${behind}`;
+  const dead =
+    streams.by === "all"
+      ? tx`select d.* from carillon.dead_jobs d where ${inThis} order by ${inOrder} limit ${limit}`
+      : tx`
+        select d.* from ${streamRows(tx, streams)} cross join lateral (
+          select * from carillon.dead_jobs d where ${inThis}
+          order by ${streamOrder(tx, streams, order === "newest" ? "desc" : "asc")} ${inOrder} limit ${limit}) d
+        order by ${inOrder} limit ${limit}`;
   const rows = await tx<(JobKey & { diedAt: Date; fits: boolean })[]>`
     select d.occurrence, d.schedule_id as "scheduleId", d.kind, d.n, d.died_at as "diedAt", (${isDeadOf(tx, filter)} ${live === true ? tx`and s.deleted_at is null` : tx``}) is true as fits
     from (${dead}) d
