@@ -147,6 +147,8 @@ create index schedules_end_look on carillon.schedules (end_look_at) where end_lo
 create index schedules_agenda on carillon.schedules (rule, phase, key) where deleted_at is null and rule is not null;
 -- Read by the agenda: schedules with past occurrences that may have no job yet, because they are due later or under a hold.
 create index schedules_pending on carillon.schedules (rule, phase, key) where deleted_at is null and (lagged or held_since is not null);
+-- Read by the agenda of a prefix of many schedules: the rules of one team, one entry for each.
+create index schedules_team_rules on carillon.schedules (team_id, rule) where deleted_at is null and team_id is not null and rule is not null;
 
 -- Every version of a schedule. A version that changed only the state (pause, resume, delete) has no settings of its own.
 -- Only inserted until it is purged: an early vacuum in small portions freezes pages before they are cold.
@@ -261,5 +263,7 @@ create table carillon.shared_holds (
 create index shared_holds_unfinished on carillon.shared_holds (revision) where reached is not null;
 -- Read by the tick: holds whose end has come.
 create index shared_holds_until on carillon.shared_holds (until) where until is not null;
+-- Read by the problems of a prefix.
+create index shared_holds_prefix on carillon.shared_holds (prefix) where released_at is null;
 -- Read by the board of holds, by their ends. A hold without an end is last.
 create index shared_holds_board on carillon.shared_holds ((coalesce(until, 'infinity')), scope, name, prefix, owner);

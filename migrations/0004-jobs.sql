@@ -93,6 +93,8 @@ create table carillon.dead_jobs (
   -- Why it died, as the job says it, and the error group of its last attempt: a group of dead jobs is counted from this table alone.
   reason text,
   error_group text collate "C",
+  -- The team of its schedule when it died; 0: none. A schedule that is older than its team gets it later, and its dead jobs keep what they have.
+  team_id int not null default 0,
   primary key (occurrence, schedule_id, kind, n)
 ) partition by range (occurrence);
 -- Read by lists of dead jobs, newest first.
@@ -101,6 +103,10 @@ create index dead_jobs_died on carillon.dead_jobs (died_at, schedule_id);
 create index dead_jobs_schedule on carillon.dead_jobs (schedule_id, died_at);
 -- Read by the list and the bulk retry of one error group.
 create index dead_jobs_group on carillon.dead_jobs (error_group, died_at);
+-- Read by lists and counts of a prefix of many schedules: the dead jobs of other teams are not looked at.
+create index dead_jobs_team on carillon.dead_jobs (team_id, died_at);
+-- Read by those of an error group and such a prefix.
+create index dead_jobs_team_group on carillon.dead_jobs (team_id, error_group, died_at);
 
 -- Error groups: each is a target and a normalised error of a class. One row for each group and day of its jobs, and now and then two: a group
 -- is dropped with the days of its jobs, and no row is ever changed, so that settles of the same fault do not wait for each other.

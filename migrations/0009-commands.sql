@@ -41,6 +41,8 @@ create table carillon.dead_commands (
 );
 -- Read by the tick, which deletes them after the retention.
 create index dead_commands_refused on carillon.dead_commands (refused_at);
+-- Read by the problems of a prefix.
+create index dead_commands_key on carillon.dead_commands (key);
 
 -- The SQL inbox: commands of callers that share the database. A command is written in the caller's own transaction, and a rollback
 -- withdraws it. The next tick applies it, or at once a request over HTTP.
@@ -69,6 +71,8 @@ create table carillon.inbox_refusals (
 );
 -- Read newest first, and deleted oldest first.
 create index inbox_refusals_newest on carillon.inbox_refusals (refused_at, id);
+-- Read by the problems of a prefix.
+create index inbox_refusals_key on carillon.inbox_refusals (key);
 
 -- Callers that may use only keys with a prefix. Members of the role are bound too. By the role's number, so that a new name frees no role.
 create table carillon.caller_prefixes (

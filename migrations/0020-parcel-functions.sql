@@ -2094,8 +2094,9 @@ begin
         r.error, r.class, r.stack, r.error_group, r.shard, p_parcel.id, r.target_ms
       from results r where r.outcome <> 'back' and (r.becomes <> 'succeeded' or r.attempt > 1)
     ), died as (
-      insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at, reason, error_group, shard)
-      select r.occurrence, r.schedule_id, r.kind, r.n, p_now, coalesce(r.reason, 'attempts'), r.error_group, r.shard from results r where r.becomes = 'dead'
+      insert into carillon.dead_jobs (occurrence, schedule_id, kind, n, died_at, reason, error_group, shard, team_id)
+      select r.occurrence, r.schedule_id, r.kind, r.n, p_now, coalesce(r.reason, 'attempts'), r.error_group, r.shard, coalesce(r.team_id, 0)
+      from results r where r.becomes = 'dead'
       on conflict do nothing
     ), tallied as (
       insert into carillon.tallies (at, succeeded, failed, dead, late_buckets, late_jobs)

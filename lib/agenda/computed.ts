@@ -8,16 +8,24 @@ import type { AgendaRow, Window } from "./window.ts";
 
 const lookedMax = 1_000;
 
+/** Each slice may be read up to the limit above. */
+const slicesMax = 2_800;
+
+const stepsMin = 8;
+
 /**
  * How many slices each statement of a page reads, and how many schedules at most: the first ones
- * often fill the page. Together they take all slices of a window, whose number is limited: all of them
- * may meet at one instant, and a page must get past it.
+ * often fill the page. Together they take a slice of each rule: all of them may meet at one instant,
+ * and a page must get past it.
  */
-const steps = [
+const stepsFor = (rules: number) => [
   { slices: 8, looked: 250 },
   { slices: 32, looked: 500 },
   { slices: 128, looked: lookedMax },
-  ...Array.from({ length: 8 }, () => ({ slices: 2_800, looked: lookedMax })),
+  ...Array.from({ length: Math.max(stepsMin, Math.ceil(rules / slicesMax)) }, () => ({
+    slices: slicesMax,
+    looked: lookedMax,
+  })),
 ];
 
 /** The most schedules whose settings a page reads. */
@@ -53,15 +61,18 @@ export async function computedIn(
 ): Promise<Part<AgendaRow>> {
   const rows: Part<AgendaRow>["rows"] = [];
   const begin = Math.max(earliest, after?.at ?? earliest);
-  const coming = await Slices.of(await source.rules(sql, among), { from: begin, to });
+  const rules = await source.rules(sql, among);
+  const coming = await Slices.of(rules, { from: begin, to });
   // Few of them may have the outcome: then as many as a page judges are judged together.
   const wanted = outcome === undefined ? limit : judgedMax;
   let open: Slice[] = [];
   let place = after;
   let judged = 0;
-  for (const { slices, looked: most } of steps) {
+  for (const { slices, looked: most } of stepsFor(rules.length)) {
     const taken = coming.take(slices);
     open.push(...taken.slices);
+    // Each interval has a slice that starts with the window: no candidate is known until all are taken.
+    if (isAtStart(taken.until, begin)) continue;
     const { found, last } = await source.look(sql, open, { after: place, most, among });
     const end = earlier(last, taken.until);
     const meant = upTo(found, end);
@@ -83,7 +94,7 @@ export async function computedIn(
     if (outcome !== undefined && last !== null && most === lookedMax && isBeyond(place, begin, after)) break;
     open = open.flatMap((slice) => partFrom(slice, end.at));
   }
-  return { rows, last: place === null ? null : lastAt(place) };
+  return { rows, last: lastAt(place) };
 }
 
 const upTo = (found: readonly Candidate[], end: CandidatePlace | null) =>
@@ -101,7 +112,10 @@ const later = (place: CandidatePlace | null, end: CandidatePlace) =>
 const isBeyond = ({ at, key }: CandidatePlace, begin: number, after: CandidatePlace | null) =>
   at > begin || key !== (after?.key ?? "");
 
-const lastAt = (place: CandidatePlace) => ({ at: place.at, place: candidatePlaceText(place) });
+const isAtStart = (until: number | null, begin: number) => until !== null && until <= begin;
+
+const lastAt = (place: CandidatePlace | null) =>
+  place === null ? null : { at: place.at, place: candidatePlaceText(place) };
 
 /**
  * Up to where the candidates are known: where looking ended, or before the first slice that was not

@@ -113,8 +113,8 @@ function timesAt(rule: number, phase: number, { from, to }: Window): number {
   return before(to) - before(from);
 }
 
-const rulesFor = (sql: Sql, { rule }: AgendaFilter) =>
-  rule === undefined ? allRules(sql) : rulesOf(sql, [rule]);
+const rulesFor = (sql: Sql, { rule, prefix }: AgendaFilter) =>
+  rule === undefined ? allRules(sql, prefix) : rulesOf(sql, [rule]);
 
 /** Counts step by step; what is beyond the bounds is taken from the database's statistics. */
 async function countedByIndex(sql: Sql, window: Window, filter: AgendaFilter): Promise<Counted> {

@@ -2,6 +2,7 @@ import { BoundedMap } from "../bounded-map.ts";
 import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { byIndex } from "../db/by-index.ts";
 import type { Sql, Tx } from "../db/connect.ts";
+import { teamsWith } from "../quota/teams-of-prefix.ts";
 import { Refusal } from "../refusal.ts";
 import { fits, highestCharacter } from "../schedule/filter-schedules.ts";
 import {
@@ -14,7 +15,10 @@ import type { Rule } from "./slices.ts";
 import type { AgendaFilter } from "./window.ts";
 
 /** The most shared cadences, and the most lengths of intervals, that one request computes. */
-export const rulesMax = { cadences: 20_000, intervals: 2_000 };
+export const rulesMax = { cadences: 20_000, intervals: 20_000 };
+
+/** The most rules of schedules with past occurrences that may have no job. */
+const pendingMax = 2_000;
 
 /** A shared cadence never changes, so it is kept by its id, for each database. */
 const knownIn = new WeakMap<Sql, Map<number, Cadence>>();
@@ -46,18 +50,72 @@ type CadenceRow = Pick<
   "expression" | "zone" | "dst" | "calendarOn" | "calendarVersion" | "rules"
 >;
 
-/** The rules of all schedules. Refused if they are too many for one request. */
-export async function allRules(tx: Sql): Promise<Rule[]> {
+/**
+ * The rules of the schedules under a prefix, and perhaps of others; without a prefix, of all. Refused
+ * if they are too many for one request. Those of a team are read apart, so that the number of rules of
+ * other teams is no matter.
+ */
+export async function allRules(tx: Sql, prefix: string | undefined): Promise<Rule[]> {
+  const teams = prefix === undefined ? null : await teamsWith(tx, prefix);
+  const { cadences, intervals, more } = teams === null ? await rulesOfAll(tx) : await rulesOfTeams(tx, teams);
+  if (more || cadences.length > rulesMax.cadences || intervals.length > rulesMax.intervals) {
+    const [whose, what] =
+      teams === null
+        ? ["", "Name the prefix of a team, or a group, tag or target with fewer schedules."]
+        : [
+            " under the prefix",
+            "Name a longer prefix, or a group, tag or target, with at most 5,000 schedules.",
+          ];
+    throw new Refusal(
+      "impossible",
+      `There are more than ${rulesMax.cadences} different cadences or ${rulesMax.intervals} different intervals${whose}, which is the limit of an agenda. ${what}`,
+    );
+  }
+  return rulesOf(tx, [...intervals, 0, ...cadences]);
+}
+
+interface Numbers {
+  cadences: number[];
+  intervals: number[];
+  /** Reading has stopped before the end. */
+  more: boolean;
+}
+
+async function rulesOfAll(tx: Sql): Promise<Numbers> {
   const cadences = await tx<{ id: number }[]>`
     select id from carillon.cadences order by id limit ${rulesMax.cadences + 1}`;
   const intervals = await distinctRules(tx, "all", { below: 0, most: rulesMax.intervals + 1 });
-  if (cadences.length > rulesMax.cadences || intervals.length > rulesMax.intervals)
-    throw new Refusal(
-      "impossible",
-      `There are more than ${rulesMax.cadences} different cadences or ${rulesMax.intervals} different intervals, which is the limit of an agenda of all schedules. Name a prefix, group, tag or target with fewer schedules.`,
-    );
-  return rulesOf(tx, [...intervals, 0, ...cadences.map(({ id }) => id)]);
+  return { cadences: cadences.map(({ id }) => id), intervals, more: false };
 }
+
+/** The most rules that are read of several teams, which may have the same. */
+const foundMax = rulesMax.cadences + rulesMax.intervals;
+
+/** One probe of the index per team and rule. */
+async function rulesOfTeams(sql: Sql, teams: readonly number[]): Promise<Numbers> {
+  const next = (tx: Tx, after: ReturnType<Tx>, team: ReturnType<Tx>) => tx`
+    (select s.rule from carillon.schedules s
+    where s.deleted_at is null and s.team_id is not null and s.rule is not null
+      and (s.team_id, s.rule) > (${team}, ${after}) and (s.team_id, s.rule) <= (${team}, ${highestRule}::bigint)
+    order by s.team_id, s.rule limit 1)`;
+  const rows = await byIndex(
+    sql,
+    (tx) => tx<{ rule: string }[]>`
+    with recursive found as (
+      select t.id as team, ${next(tx, tx`${-highestRule}::bigint`, tx`t.id`)} as rule from unnest(${[...teams]}::int[]) t (id)
+      union all select f.team, ${next(tx, tx`f.rule`, tx`f.team`)} from found f where f.rule is not null
+    ) select rule from found where rule is not null limit ${foundMax + 1}`,
+  );
+  const numbers = [...new Set(rows.map(({ rule }) => Number(rule)))];
+  return {
+    cadences: numbers.filter((rule) => rule > 0),
+    intervals: numbers.filter((rule) => rule < 0),
+    more: rows.length > foundMax,
+  };
+}
+
+/** Above the id of every cadence, and the length of every interval. */
+const highestRule = Number.MAX_SAFE_INTEGER;
 
 /** SQL: whether a schedule `s` is in the agenda of a filter. */
 export const isMeant = (tx: Tx, { rule, ...filter }: AgendaFilter) =>
@@ -65,11 +123,11 @@ export const isMeant = (tx: Tx, { rule, ...filter }: AgendaFilter) =>
 
 /**
  * The rules of schedules whose past occurrences may have no job yet. If there are too many, those of
- * all schedules.
+ * all schedules under the prefix.
  */
-export async function pendingRules(tx: Sql): Promise<Rule[]> {
-  const numbers = await distinctRules(tx, "pending", { below: null, most: rulesMax.intervals + 1 });
-  return numbers.length > rulesMax.intervals ? allRules(tx) : rulesOf(tx, numbers);
+export async function pendingRules(tx: Sql, prefix: string | undefined): Promise<Rule[]> {
+  const numbers = await distinctRules(tx, "pending", { below: null, most: pendingMax + 1 });
+  return numbers.length > pendingMax ? allRules(tx, prefix) : rulesOf(tx, numbers);
 }
 
 /** SQL: the schedules that an index of the agenda holds. */

@@ -146,7 +146,7 @@ function indexSource(filter: AgendaFilter): Source {
   return {
     rules: (sql, among) => {
       if (rule !== undefined) return rulesOf(sql, [rule]);
-      return among === "all" ? allRules(sql) : pendingRules(sql);
+      return among === "all" ? allRules(sql, filter.prefix) : pendingRules(sql, filter.prefix);
     },
     look: async (sql, slices, { after, most, among }) => {
       const lowKeys = slices.map((slice) => {

@@ -5,9 +5,9 @@ import {
   type DeadFilter,
   type DeadStreams,
   deadStreams,
-  diedWithin,
   inStream,
   isDeadOf,
+  streamOrder,
   streamRows,
 } from "./looked-dead.ts";
 
@@ -46,8 +46,8 @@ const roundsMax = 5;
 
 /**
  * The keys of dead jobs in the order of their death. If the filter names few schedules, only their
- * dead jobs are read, else those of its error groups, else all. Each round is bounded, so a page may have fewer than
- * `limit` items and still a `next`.
+ * dead jobs are read, else those of the teams under its prefix, else those of its error groups, else
+ * all. Each round is bounded, so a page may have fewer than `limit` items and still a `next`.
  */
 export async function findDead(
   tx: Tx,
@@ -92,13 +92,17 @@ async function lookAt(
 ): Promise<Looked[]> {
   const way = order === "newest" ? tx`desc` : tx`asc`;
   const inOrder = tx`d.died_at ${way}, d.schedule_id ${way}, d.occurrence ${way}, d.kind ${way}, d.n ${way}`;
-  const within = tx`${diedWithin(tx, filter)} ${after === undefined ? tx`` : beyond(tx, after, order)}`;
+  const behind = after === undefined ? tx`` : beyond(tx, after, order);
+  // Bounds on both sides of other streams would make the planner sort what it could read in order.
+  const times = streams.by === "team" ? timesBehind(filter, after, order) : filter;
+  const inThis = tx`${inStream(tx, streams, times)} ${behind}`;
   const dead =
     streams.by === "all"
-      ? tx`select d.* from carillon.dead_jobs d where true ${within} order by ${inOrder} limit ${limit}`
+      ? tx`select d.* from carillon.dead_jobs d where ${inThis} order by ${inOrder} limit ${limit}`
       : tx`
         select d.* from ${streamRows(tx, streams)} cross join lateral (
-          select * from carillon.dead_jobs d where ${inStream(tx, streams)} ${within} order by ${inOrder} limit ${limit}) d
+          select * from carillon.dead_jobs d where ${inThis}
+          order by ${streamOrder(tx, streams, order === "newest" ? "desc" : "asc")} ${inOrder} limit ${limit}) d
         order by ${inOrder} limit ${limit}`;
   const rows = await tx<(JobKey & { diedAt: Date; fits: boolean })[]>`
     select d.occurrence, d.schedule_id as "scheduleId", d.kind, d.n, d.died_at as "diedAt", (${isDeadOf(tx, filter)} ${live === true ? tx`and s.deleted_at is null` : tx``}) is true as fits
@@ -107,6 +111,18 @@ async function lookAt(
     left join lateral (select s.* from carillon.schedules s where s.id = d.schedule_id offset 0) s on true
     order by ${inOrder}`;
   return rows.map(({ diedAt, fits, ...key }) => ({ diedAt, fits, key }));
+}
+
+/** The times of a page: the index of a stream is entered at the place where the page before ended. */
+function timesBehind(
+  { from, to }: DeadFilter,
+  after: DeadPlace | undefined,
+  order: DeadSearch["order"],
+): Pick<DeadFilter, "from" | "to"> {
+  if (after === undefined) return { from, to };
+  const at = after.diedAt.getTime();
+  if (order === "oldest") return { from: new Date(Math.max(at, from?.getTime() ?? at)), to };
+  return { from, to: new Date(Math.min(at + 1, to?.getTime() ?? at + 1)) };
 }
 
 function beyond(tx: Tx, { diedAt, key }: DeadPlace, order: DeadSearch["order"]) {

@@ -1,5 +1,6 @@
 import { durationMs } from "../cadence/duration.ts";
 import type { Tx } from "../db/connect.ts";
+import { type TeamOfPrefix, teamsUnder } from "../quota/teams-of-prefix.ts";
 import { fewOwners, isOwner, type JobOwners } from "./find-schedules.ts";
 
 export interface DeadFilter extends JobOwners {
@@ -17,10 +18,11 @@ export interface DeadFilter extends JobOwners {
 
 /**
  * The indexes through which dead jobs are read: one stream for each of a few schedules, else one for
- * each error group, else one for all.
+ * each team under the prefix, else one for each error group, else one for all.
  */
 export type DeadStreams =
   | { by: "schedule"; ids: readonly string[] }
+  | { by: "team"; teams: readonly TeamOfPrefix[]; groups: readonly string[] | null }
   | { by: "group"; groups: readonly string[] }
   | { by: "all" };
 
@@ -28,32 +30,66 @@ export type DeadStreams =
 export async function deadStreams(tx: Tx, filter: DeadFilter): Promise<DeadStreams | null> {
   const owners = await fewOwners(tx, filter, { deleted: true });
   if (owners !== null) return owners.length === 0 ? null : { by: "schedule", ids: owners };
-  return filter.errorGroup === undefined ? { by: "all" } : { by: "group", groups: filter.errorGroup };
+  const { prefix, errorGroup: groups = null } = filter;
+  const teams = prefix === undefined ? null : await teamsUnder(tx, prefix);
+  if (teams !== null) return { by: "team", teams, groups };
+  return groups === null ? { by: "all" } : { by: "group", groups };
 }
 
-/** SQL: each stream as a row `o` with its schedule or its error group. */
+/** SQL: each stream as a row `o` with its place, and with its schedule, team or error group. */
 export function streamRows(tx: Tx, streams: DeadStreams) {
   switch (streams.by) {
     case "schedule":
-      return tx`unnest(${[...streams.ids]}::bigint[]) o (stream)`;
+      return tx`unnest(${[...streams.ids]}::bigint[]) with ordinality o (stream, place)`;
+    case "team": {
+      const { teams, groups } = streams;
+      const each = teams.flatMap((team) => (groups ?? [""]).map((group) => ({ ...team, group })));
+      return tx`
+        unnest(${each.map(({ id }) => id)}::int[], ${tx.array(each.map(({ before }) => before))}::timestamptz[], ${each.map(({ group }) => group)}::text[])
+          with ordinality o (team, before, stream, place)`;
+    }
     case "group":
-      return tx`unnest(${[...streams.groups]}::text[]) o (stream)`;
+      return tx`unnest(${[...streams.groups]}::text[]) with ordinality o (stream, place)`;
     case "all":
-      return tx`(values (0)) o (stream)`;
+      return tx`(values (0, 1)) o (stream, place)`;
   }
 }
 
-/** SQL: the dead job `d` belongs to the stream `o`. */
-export function inStream(tx: Tx, { by }: DeadStreams) {
-  return by === "schedule"
-    ? tx`d.schedule_id = o.stream`
-    : by === "group"
-      ? tx`d.error_group = o.stream`
-      : tx`true`;
+/**
+ * SQL: the dead job `d` belongs to the stream `o`. Bounds of all columns of a team's index leave the
+ * planner no other index: with equality it could read all dead jobs, the newest first, and filter them.
+ */
+export function inStream(tx: Tx, streams: DeadStreams, { from, to }: Times) {
+  switch (streams.by) {
+    case "schedule":
+      return tx`d.schedule_id = o.stream ${diedWithin(tx, { from, to })}`;
+    case "team": {
+      const high = tx`least(coalesce(o.before, 'infinity'), ${to ?? null}::timestamptz)`;
+      const low = tx`coalesce(${from ?? null}::timestamptz, '-infinity')`;
+      return streams.groups === null
+        ? tx`(d.team_id, d.died_at) >= (o.team, ${low}) and (d.team_id, d.died_at) < (o.team, ${high})`
+        : tx`(d.team_id, d.error_group, d.died_at) >= (o.team, o.stream, ${low}) and (d.team_id, d.error_group, d.died_at) < (o.team, o.stream, ${high})`;
+    }
+    case "group":
+      return tx`d.error_group = o.stream ${diedWithin(tx, { from, to })}`;
+    case "all":
+      return tx`true ${diedWithin(tx, { from, to })}`;
+  }
 }
 
+/** SQL: the columns that stand before the time of death in the order of a stream's index. */
+export function streamOrder(tx: Tx, streams: DeadStreams, way: "asc" | "desc") {
+  if (streams.by !== "team") return tx``;
+  const towards = way === "asc" ? tx`asc` : tx`desc`;
+  return streams.groups === null
+    ? tx`d.team_id ${towards},`
+    : tx`d.team_id ${towards}, d.error_group ${towards},`;
+}
+
+type Times = Pick<DeadFilter, "from" | "to">;
+
 /** SQL: the time of death of `d` is within the bounds. */
-export function diedWithin(tx: Tx, { from, to }: Pick<DeadFilter, "from" | "to">) {
+function diedWithin(tx: Tx, { from, to }: Times) {
   return tx`
     ${from === undefined ? tx`` : tx`and d.died_at >= ${from}`}
     ${to === undefined ? tx`` : tx`and d.died_at < ${to}`}`;
@@ -92,23 +128,38 @@ export const lookedMax = 20_000;
  * row that says whether there are older ones (`more`). Each stream is read up to its share of the
  * bound, and where one is cut off, none is looked at before that instant.
  */
-export function newestLooked(tx: Tx, filter: DeadFilter, streams: DeadStreams, most = lookedMax) {
-  const share = Math.ceil(most / countOf(streams));
+export function newestLooked(tx: Tx, filter: DeadFilter, streams: DeadStreams) {
+  const share = Math.ceil(lookedMax / countOf(streams));
   return tx`
     read as materialized (
-      select d.*, row_number() over (partition by o.stream order by d.died_at desc) as nth
+      select d.*, row_number() over (partition by o.place order by d.died_at desc) as nth, row_number() over (order by d.died_at desc) as place
       from ${streamRows(tx, streams)} cross join lateral (
         select d.occurrence, d.schedule_id, d.kind, d.n, d.died_at, d.reason, d.error_group from carillon.dead_jobs d
-        where ${inStream(tx, streams)} ${diedWithin(tx, filter)} order by d.died_at desc limit ${share + 1}) d
+        where ${inStream(tx, streams, filter)} order by ${streamOrder(tx, streams, "desc")} d.died_at desc limit ${share + 1}) d
+    ), cut as materialized (
+      select died_at from read where nth > ${share} or place > ${lookedMax} order by died_at desc limit 1
     ), edge as materialized (
-      select coalesce(bool_or(nth > ${share}), false) as more, coalesce(max(died_at) filter (where nth > ${share}), '-infinity') as from_at from read
+      select exists (select from cut) as more, coalesce((select died_at from cut), '-infinity') as from_at
     ), looked as materialized (
-      select r.* from read r cross join edge e where r.nth <= ${share} and r.died_at >= e.from_at
+      select r.* from read r cross join edge e where r.nth <= ${share} and r.place <= ${lookedMax} and r.died_at >= e.from_at
     )`;
 }
 
+/** Those of the time before a team are rarely any, so they get no share of the bound. */
 function countOf(streams: DeadStreams): number {
-  return streams.by === "schedule" ? streams.ids.length : streams.by === "group" ? streams.groups.length : 1;
+  switch (streams.by) {
+    case "schedule":
+      return streams.ids.length;
+    case "team": {
+      const { teams, groups } = streams;
+      const own = teams.filter(({ before }) => before === null).length;
+      return Math.max(1, own) * (groups?.length ?? 1);
+    }
+    case "group":
+      return streams.groups.length;
+    case "all":
+      return 1;
+  }
 }
 
 /** How many dead jobs match, with `live` only those of schedules that exist: among the newest ones, up to the bound. */

@@ -1,10 +1,18 @@
 import type { Tx } from "../db/connect.ts";
 import { type JobKind, jobId } from "../job/job-id.ts";
 import type { QueueClass } from "../parcel/parcel-queue.ts";
+import { teamsUnder } from "../quota/teams-of-prefix.ts";
 import { highestCharacter } from "../schedule/filter-schedules.ts";
 
-/** Jobs that may start and have not, by what they wait for. */
+/** Jobs that may start and have not. */
 export interface LateWork {
+  items: LateCause[];
+  /** Not all parcels, or not all late jobs of them, were looked at: others may be late too. */
+  more: boolean;
+}
+
+/** Jobs by what they wait for. */
+export interface LateCause {
   queue: QueueClass;
   /** The target at which they wait for their turn; null if they wait for a worker. */
   target: string | null;
@@ -22,12 +30,14 @@ export const jobsMax = 20_000;
 /** Causes that are returned: the two queues, and the targets at which jobs wait longest. */
 const causesMax = 22;
 
-interface LateRow extends Omit<LateWork, "sample"> {
+interface LateRow extends Omit<LateCause, "sample"> {
   occurrence: Date;
   scheduleId: string;
   kind: JobKind;
   n: number;
 }
+
+type Row = { more: boolean } & (LateRow | { [Name in keyof LateRow]: null });
 
 export interface LateSearch {
   now: Date;
@@ -38,43 +48,62 @@ export interface LateSearch {
 
 /**
  * The jobs that are late, those that have waited longest first. Jobs in a lane or under a hold wait
- * on purpose and are left out.
+ * on purpose and are left out. For a prefix, parcels of one other team are not opened.
  */
-export async function readLateWork(tx: Tx, search: LateSearch): Promise<LateWork[]> {
-  const rows = await tx<LateRow[]>`
-    select l.queue, t.name as target, sum(l.jobs)::float8 as jobs, min(l.since) as since,
-      (array_agg(l.occurrence order by l.since, l.id))[1] as occurrence, (array_agg(l.schedule_id order by l.since, l.id))[1]::text as "scheduleId",
-      (array_agg(l.kind order by l.since, l.id))[1] as kind, (array_agg(l.n order by l.since, l.id))[1] as n
-    from (${search.prefix === null ? lateParcels(tx, search) : lateJobs(tx, search, search.prefix)}) l
-    left join carillon.targets t on t.id = l.target_id
-    group by l.queue, t.name order by min(l.since) limit ${causesMax}`;
-  return rows.map(({ occurrence, scheduleId, kind, n, ...row }) => ({
-    ...row,
-    sample: jobId({ occurrence, scheduleId, kind, n }),
-  }));
+export async function readLateWork(tx: Tx, search: LateSearch): Promise<LateWork> {
+  const { prefix } = search;
+  const teams = prefix === null ? null : await teamsUnder(tx, prefix);
+  const parcels = lateParcels(tx, search, teams?.map(({ id }) => id) ?? null);
+  const [late, isCut] =
+    prefix === null
+      ? [parcels, tx`false`]
+      : [ownJobs(tx, prefix), tx`(select count(*) > ${jobsMax}::int from first)`];
+  const rows = await tx<Row[]>`
+    with ${prefix === null ? tx`` : tx`first as materialized (${firstJobs(tx, parcels)}),`} causes as (
+      select l.queue, t.name as target, sum(l.jobs)::float8 as jobs, min(l.since) as since,
+        (array_agg(l.occurrence order by l.since, l.id))[1] as occurrence, (array_agg(l.schedule_id order by l.since, l.id))[1]::text as "scheduleId",
+        (array_agg(l.kind order by l.since, l.id))[1] as kind, (array_agg(l.n order by l.since, l.id))[1] as n
+      from (${late}) l
+      left join carillon.targets t on t.id = l.target_id
+      group by l.queue, t.name order by min(l.since) limit ${causesMax})
+    select e.more, c.* from (
+      select ${isCut} or (select count(*) > ${parcelsMax}::int from (select from carillon.parcels limit ${parcelsMax + 1}::int) p) as more) e
+    left join causes c on true order by c.since`;
+  return {
+    more: rows[0]?.more === true,
+    items: rows.flatMap(({ more: _, ...row }) => {
+      if (row.scheduleId === null) return [];
+      const { occurrence, scheduleId, kind, n, ...cause } = row;
+      return [{ ...cause, sample: jobId({ occurrence, scheduleId, kind, n }) }];
+    }),
+  };
 }
 
 /**
  * A parcel that waits for its turn has a place in the order of its target instead of a time; its
  * priority moved that place by ten minutes.
  */
-const lateParcels = (tx: Tx, { now, lateMs }: LateSearch) => tx`
+const lateParcels = (tx: Tx, { now, lateMs }: LateSearch, teams: readonly number[] | null) => tx`
   select p.*, cardinality(p.occurrences) as jobs, p.occurrences[1] as occurrence, p.schedule_ids[1] as schedule_id,
     coalesce(p.kinds[1], 'cadence') as kind, coalesce(p.ns[1], 0) as n
   from (
     select p.id, p.queue, p.occurrences, p.schedule_ids, p.kinds, p.ns, case when p.turn = 'waits' then p.target_id end as target_id,
       case when p.turn = 'waits' then p.turn_at - coalesce(p.priority, 0) * interval '10 minutes' else p.ready_at end as since
     from (select * from carillon.parcels limit ${parcelsMax}::int) p
-    where p.lease_until is null and p.lane is null and p.held_schedule is null and cardinality(p.occurrences) > 0) p
+    where p.lease_until is null and p.lane is null and p.held_schedule is null and cardinality(p.occurrences) > 0
+      ${teams === null ? tx`` : tx`and (p.team_id is null or p.team_id = any(${[...teams]}::int[]))`}) p
   where p.since <= ${new Date(now.getTime() - lateMs)}`;
 
-const lateJobs = (tx: Tx, search: LateSearch, prefix: string) => tx`
+/** SQL: the jobs of late parcels that have waited longest, and one more than are looked up. */
+const firstJobs = (tx: Tx, parcels: ReturnType<typeof lateParcels>) => tx`
+  select p.id, p.queue, p.target_id, p.since, u.occurrence, u.schedule_id, coalesce(u.kind, 'cadence') as kind, coalesce(u.n, 0) as n
+  from (${parcels}) p
+  cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) u (occurrence, schedule_id, kind, n)
+  order by p.since, p.id limit ${jobsMax + 1}::int`;
+
+const ownJobs = (tx: Tx, prefix: string) => tx`
   select k.id, k.queue, k.target_id, k.since, 1 as jobs, k.occurrence, k.schedule_id, k.kind, k.n
-  from (
-    select p.id, p.queue, p.target_id, p.since, u.occurrence, u.schedule_id, coalesce(u.kind, 'cadence') as kind, coalesce(u.n, 0) as n
-    from (${lateParcels(tx, search)}) p
-    cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) u (occurrence, schedule_id, kind, n)
-    order by p.since, p.id limit ${jobsMax}::int) k
+  from (select * from first order by since, id limit ${jobsMax}::int) k
   cross join lateral (select key from carillon.schedules s where s.id = k.schedule_id offset 0) s
   where s.key >= ${prefix} and s.key < ${prefix + highestCharacter}`;
 

@@ -76,7 +76,7 @@ export function ranked(problems: readonly Problem[]): Problem[] {
   );
 }
 
-const grouped = new Intl.NumberFormat("en-GB");
+export const grouped = new Intl.NumberFormat("en-GB");
 
 /** `1 job`, `3,000 jobs`, `more than 10,000 jobs`. */
 export function amountText({ count, more }: Amount, one: string, several = `${one}s`): string {

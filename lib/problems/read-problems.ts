@@ -74,8 +74,10 @@ const delays: ReadonlySet<ProblemKind> = new Set(["plan-behind", "late-jobs"]);
 function verdictOf(now: Date, problems: readonly Problem[]): Pick<Problems, "verdict" | "text"> {
   const stopped = problems.find(({ kind }) => stops.has(kind));
   if (stopped !== undefined) return { verdict: "stopped", text: `Stopped. ${stopped.text}` };
-  const late = problems.filter(({ kind }) => delays.has(kind));
-  if (late.length === 0) return { verdict: "on-time", text: "On time." };
+  const delayed = problems.filter(({ kind }) => delays.has(kind));
+  const late = delayed.filter(({ count }) => count.count > 0);
+  if (late.length === 0)
+    return { verdict: "on-time", text: ["On time.", ...delayed.map((each) => each.text)].join(" ") };
   const since = Math.min(...late.map((each) => each.since?.getTime() ?? now.getTime()));
   return { verdict: "late", text: `Late by ${spanText(now.getTime() - since)}. ${late[0]?.text ?? ""}` };
 }

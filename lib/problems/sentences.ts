@@ -2,9 +2,9 @@ import { isoInstant } from "../cadence/zone/civil.ts";
 import { spanText } from "../explain/late.ts";
 import type { Amount } from "../stats/standing.ts";
 import type { DeadGroup, Losses, PastOutage } from "./failures.ts";
-import type { LateWork } from "./late-work.ts";
-import { amountText, type Problem, type ProblemKind, problem } from "./problem.ts";
-import type { Waiting } from "./set-aside.ts";
+import { jobsMax, type LateCause, type LateWork, parcelsMax } from "./late-work.ts";
+import { amountText, grouped, type Problem, type ProblemKind, problem } from "./problem.ts";
+import { type Waiting, waitingMax } from "./set-aside.ts";
 
 /** The signs of life of the ticks. */
 export interface TickBeat {
@@ -38,15 +38,16 @@ export function tickProblems({ now, plannedTo, lastTickAt }: TickBeat): Problem[
 
 /** Jobs that wait for a worker or for a target. */
 export function lateProblems(
-  late: readonly LateWork[],
+  { items, more }: LateWork,
   {
     live,
     prefix,
     dueBefore,
-  }: { live: ReadonlySet<LateWork["queue"]>; prefix: string | null; dueBefore: Date },
+  }: { live: ReadonlySet<LateCause["queue"]>; prefix: string | null; dueBefore: Date },
 ): Problem[] {
-  return late.map(({ queue, target, jobs, since, sample }) => {
-    const count = { count: jobs, more: false };
+  if (items.length === 0 && more) return [unseenLate(prefix, dueBefore)];
+  return items.map(({ queue, target, jobs, since, sample }) => {
+    const count = { count: jobs, more };
     const many = amountText(count, "job is", "jobs are");
     const from = `the oldest since ${isoInstant(since.getTime())}`;
     const isLive = live.has(queue);
@@ -63,18 +64,38 @@ export function lateProblems(
       count,
       text,
       sample,
-      path: "/v1/jobs",
-      query: {
-        state: "waiting",
-        // Jobs that are made ahead of their time wait too.
-        to: isoInstant(dueBefore.getTime()),
-        ...(target === null ? {} : { target }),
-        ...prefixed(prefix),
-      },
-      command: "carillon jobs",
+      ...waitingJobs(prefix, dueBefore, target === null ? {} : { target }),
     });
   });
 }
+
+/** Where too many parcels are open to look at all, an empty list does not mean that no job is late. */
+function unseenLate(prefix: string | null, dueBefore: Date): Problem {
+  const looked = `${grouped.format(parcelsMax)} open parcels`;
+  const seen =
+    prefix === null
+      ? `No job of the ${looked} that were looked at is late`
+      : `Of the ${grouped.format(jobsMax)} late jobs of all prefixes that have waited longest, in ${looked}, none is of this prefix`;
+  return problem({
+    kind: "late-jobs",
+    since: null,
+    count: { count: 0, more: true },
+    text: `${seen}; there are more, which were not looked at.`,
+    ...waitingJobs(prefix, dueBefore, {}),
+  });
+}
+
+const waitingJobs = (prefix: string | null, dueBefore: Date, target: { target?: string }) => ({
+  path: "/v1/jobs",
+  query: {
+    state: "waiting",
+    // Jobs that are made ahead of their time wait too.
+    to: isoInstant(dueBefore.getTime()),
+    ...target,
+    ...prefixed(prefix),
+  },
+  command: "carillon jobs",
+});
 
 export function deadProblems(groups: readonly DeadGroup[], prefix: string | null): Problem[] {
   return groups.map(({ target, error, errorGroups, count: counted, more, firstAt, sample }) => {
@@ -198,14 +219,20 @@ const keptKinds = [
   {
     list: "quarantined",
     kind: "quarantine",
-    text: (of: Waiting) => `Carillon failed on ${amountText(of, "row")} and retries them.`,
+    text: (of: Waiting) =>
+      of.count === 0
+        ? `None of the ${grouped.format(waitingMax)} rows in quarantine that were looked at is of this prefix; there may be more.`
+        : `Carillon failed on ${amountText(of, "row")} and retries them.`,
     path: "/v1/quarantine",
     command: "carillon quarantine",
   },
   {
     list: "holds",
     kind: "old-holds",
-    text: (of: Waiting) => `${amountText(of, "hold is", "holds are")} older than a day.`,
+    text: (of: Waiting) =>
+      of.count === 0
+        ? `None of the ${grouped.format(waitingMax)} holds that were looked at is older than a day; there may be more.`
+        : `${amountText(of, "hold is", "holds are")} older than a day.`,
     path: "/v1/holds",
     command: "carillon holds",
   },
@@ -214,7 +241,7 @@ const keptKinds = [
 export function keptProblems(kept: Kept, prefix: string | null): Problem[] {
   return keptKinds.flatMap(({ list, text, ...says }) => {
     const { since, sample, ...count } = kept[list];
-    if (count.count === 0) return [];
+    if (count.count === 0 && !count.more) return [];
     return [problem({ ...says, since, count, text: text(kept[list]), sample, query: prefixed(prefix) })];
   });
 }

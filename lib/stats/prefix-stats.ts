@@ -1,4 +1,5 @@
 import type { Sql, Tx } from "../db/connect.ts";
+import { countDead } from "../history/looked-dead.ts";
 import { isHeld, keysBehind } from "../schedule/filter-schedules.ts";
 import { countEnded } from "./ended.ts";
 import { summarize } from "./lateness.ts";
@@ -69,7 +70,7 @@ export async function readPrefixStats(sql: Sql, prefix: string): Promise<PrefixS
     schedules: await schedulesOf(sql, prefix),
     jobs: await openOf(sql, prefix, row.now),
     backlog: await backlogOf(sql, prefix),
-    dead: await deadOf(sql, prefix),
+    dead: await countDead(sql, { prefix }),
     lastMinutes: known < to ? countsOf(steps, Math.max(known, to - (lastMinutes + 1) * minuteMs)) : null,
     lastHour: known < to ? countsOf(steps, known) : null,
   };
@@ -153,14 +154,5 @@ async function backlogOf(tx: Tx, prefix: string): Promise<Amount> {
   const [row] = await tx<{ count: number; more: boolean }[]>`
     with looked as materialized (select b.schedule_id, b.owing from carillon.backlog b limit ${rowsMost + 1}::int)
     select coalesce(sum(r.owing), 0)::float8 as count, (select count(*) > ${rowsMost}::int from looked) as more from looked r ${under(tx, prefix)}`;
-  return row ?? { count: 0, more: false };
-}
-
-/** Counts those among the newest dead jobs of all prefixes. */
-async function deadOf(tx: Tx, prefix: string): Promise<Amount> {
-  const [row] = await tx<{ count: number; more: boolean }[]>`
-    with looked as materialized (
-      select d.schedule_id from carillon.dead_jobs d order by d.died_at desc, d.schedule_id desc limit ${rowsMost + 1}::int)
-    select count(*)::float8 as count, (select count(*) > ${rowsMost}::int from looked) as more from looked r ${under(tx, prefix)}`;
   return row ?? { count: 0, more: false };
 }

@@ -51,7 +51,7 @@ const most: Readonly<Record<string, number>> = {
   "GET /v1/zone-data": 5,
   "GET /v1/zone-data/{version}/moves": 5,
   "GET /v1/problems": 34,
-  "GET /v1/stats": 41,
+  "GET /v1/stats": 44,
   "GET /v1/forecast": 16,
   "GET /v1/series": 23,
   "GET /v1/occurrences": 33,

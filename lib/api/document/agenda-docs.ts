@@ -25,7 +25,7 @@ export const agendaDocs = {
   list: {
     summary: "List all occurrences of a window",
     description:
-      "Oldest first: past ones as the ledger has them, coming ones as the cadences of live schedules give them. A window is at most 32 days long. A page reads at most 10,000 jobs, 10,000 ranges of each kind and about 10,000 schedules; it may be short or empty and still have a `cursor`. With `outcome`, items of other outcomes count for these bounds: each is judged before it is left out. Without a filter, or with one that more than 5,000 schedules match, there may be at most 20,000 different cadences and 2,000 different intervals: 422 otherwise. Pulses leave no record, so past ones are not listed.",
+      "Oldest first: past ones as the ledger has them, coming ones as the cadences of live schedules give them. A window is at most 32 days long. A page reads at most 10,000 jobs, 10,000 ranges of each kind and about 10,000 schedules; it may be short or empty and still have a `cursor`. With `outcome`, items of other outcomes count for these bounds: each is judged before it is left out. Without a filter, or with one that more than 5,000 schedules match, there may be at most 20,000 different cadences and 20,000 different intervals, for a prefix within its team: 422 otherwise. Pulses leave no record, so past ones are not listed.",
     tag: "Insight",
     answers: {
       200: {

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "409d8da5bd9ab3f88d06ddd89ad5d3b69f327088b6816a4e0f0bce0ae74c45f6",
+  migrationsDigest: "98777707c6c56923f27f8358ba87e562095b196aa1374ef504fc01fb6a11c434",
 } as const;
