@@ -10,11 +10,17 @@ const endRechecks = "lib/edit/end-rechecks.ts";
 /** Jobs that are retried, rechecked or fired by hand, and cancels of many. */
 export const retryRows: readonly Mutant[] = [
   {
-    name: "cancel_jobs: a job of a deleted schedule is left as it is",
+    name: "cancel_jobs: a running job of a deleted schedule is asked to stop",
     file: "lib/job-control/sql/cancel_jobs.sql",
-    text: "s.id = j.schedule_id and s.deleted_at is null\n    left join carillon.parcels p on p.id = j.parcel_id\n    where p.id is null",
-    replacement:
-      "s.id = j.schedule_id\n    left join carillon.parcels p on p.id = j.parcel_id\n    where p.id is null",
+    text: "(s.deleted_at is null or p.lease_until is not null)",
+    replacement: "s.deleted_at is null",
+    tests: ["test/job-control/cancel-running.test.ts"],
+  },
+  {
+    name: "cancel_jobs: a waiting job of a deleted schedule is left as it is",
+    file: "lib/job-control/sql/cancel_jobs.sql",
+    text: " and (s.deleted_at is null or p.lease_until is not null)",
+    replacement: "",
     tests: ["test/job-control/job-cancel.test.ts"],
   },
   {
