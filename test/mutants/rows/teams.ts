@@ -2,6 +2,7 @@ import type { Mutant } from "../mutant.ts";
 
 const teams = ["test/parcel/teams.test.ts"];
 const turns = ["test/parcel/team-turns.test.ts"];
+const room = ["test/parcel/team-room.test.ts"];
 const made = ["test/parcel/team-of-parcels.test.ts"];
 const fairOrder = ["test/local/queues/fair-order.test.ts"];
 
@@ -96,14 +97,14 @@ export const teamRows: readonly Mutant[] = [
     file: "lib/limit/sql/find_room.sql",
     text: "and carillon.team_has_room(p_team, p_target.share, p_now)",
     replacement: "",
-    tests: turns,
+    tests: room,
   },
   {
     name: "team_has_room: claims at one moment count each other",
     file: "lib/limit/sql/team_has_room.sql",
     text: ">= v_seats;",
     replacement: "> 0 or v_seat is null;",
-    tests: turns,
+    tests: room,
   },
   {
     name: "team_targets: a place that a team gives up is for its other targets too",
@@ -117,7 +118,7 @@ export const teamRows: readonly Mutant[] = [
     file: "lib/limit/sql/grant_turns.sql",
     text: "else interval '5 seconds' end",
     replacement: "else interval '2 minutes' end",
-    tests: turns,
+    tests: room,
   },
   {
     name: "spread_parcels: a team's parcels take no starts beyond five seconds",
