@@ -105,6 +105,10 @@ function lineOf({ mutant, failure }: Result): string {
 
 async function run(names: readonly string[], only: string): Promise<number> {
   const mutants = names.flatMap((name) => areas[name] ?? []).filter(({ name }) => name.includes(only));
+  if (mutants.length === 0) {
+    say(`No mutant of ${names.join(", ")} has ${JSON.stringify(only)} in its name.`);
+    return 2;
+  }
   const copy = await copyOfRepository();
   try {
     const tests = [...new Set(mutants.flatMap((mutant) => mutant.tests))];

@@ -47,8 +47,8 @@ export const retryRows: readonly Mutant[] = [
   {
     name: "cancel_jobs: a job whose parcel is gone is cancelled",
     file: "lib/job-control/sql/cancel_jobs.sql",
-    text: "where p.id is null or p.id = any(v_locked)\n  ), cancelled",
-    replacement: "where p.id = any(v_locked)\n  ), cancelled",
+    text: "where (p.id is null or p.id = any(v_locked)) and",
+    replacement: "where p.id = any(v_locked) and",
     tests: ["test/job-control/lost-parcels.test.ts"],
   },
   {
