@@ -86,26 +86,62 @@ begin
   return least(p_jobs, coalesce(v_target.concurrency - v_slots, p_jobs));
 end $$;
 
--- Says how many more parcels of a team slow workers may take: the team may have three quarters of the workers
--- that parcels of others leave, and at least one. Otherwise a team with many targets that hang would have a place
--- at each of them, and so all workers. The share of a target is assumed to be half of all workers.
+-- Says how many claims may look for room at once, each with a seat of its own (carillon.take_seat): a quarter of
+-- the share of a target. Each counts all seats as taken, so more seats would leave more room unused.
 -- Locks: none.
--- Returns: the number, 0 or less if the team has as many as it may.
+-- Returns: the number, at least one.
+-- Called by: carillon.take_seat, carillon.find_room, carillon.team_has_room and carillon.team_targets.
+create or replace function carillon.seats_of(p_share int) returns int
+  language sql immutable parallel safe
+  as $$ select greatest(1, p_share / 4) $$;
+-- Takes one of the seats of a target or a team, for a claim that looks for room there beside others. The claim
+-- keeps it until its transaction ends or the caller's block fails. A read of the places must come in a later
+-- statement, to see those of claims that have committed meanwhile.
+-- Locks: a seat, which is a lock of this class: 9 for a target, 12 for a team. It may be waited for.
+-- Returns: nothing.
+-- Called by: carillon.find_room and carillon.team_has_room.
+create or replace function carillon.take_seat(p_class int, p_id int, p_share int) returns void
+  language plpgsql
+  set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  v_seats int := carillon.seats_of(p_share);
+  v_first int := p_id % 1000000 * 1000;
+begin
+  perform from generate_series(v_first, v_first + v_seats - 1) s where pg_try_advisory_xact_lock(p_class, s) limit 1;
+  -- All seats are taken: wait for one of them.
+  if not found then perform pg_advisory_xact_lock(p_class, v_first + floor(random() * v_seats)::int); end if;
+end $$;
+-- Says how far ahead a team's parcels get their starts at a target with a rate: a parcel of another team that comes
+-- next is behind all that have a start.
+-- Locks: none.
+-- Returns: the time.
+-- Called by: carillon.grant_turns; carillon.spread_parcels.
+create or replace function carillon.team_ahead() returns interval
+  language sql immutable parallel safe
+  as $$ select interval '5 seconds' $$;
+-- Says how many more parcels of each of these teams slow workers may take: a team may have three quarters of the
+-- workers that parcels of others leave, and at least one. Otherwise a team with many targets that hang would have a
+-- place at each of them, and so all workers. The share of a target is assumed to be half of all workers.
+-- Locks: none.
+-- Returns: the number for each team, 0 or less if it has as many as it may.
 -- Called by: carillon.due_turns, carillon.team_has_room, carillon.is_full and carillon.team_targets.
-create or replace function carillon.team_room(p_team int, p_share int, p_now timestamptz) returns int
+create or replace function carillon.team_rooms(p_teams int[], p_share int, p_now timestamptz) returns table (team int, room int)
   language sql stable
   set search_path = pg_catalog, pg_temp
   as $$
-    select greatest(1, (2 * p_share - count(*) filter (where k.team_id is distinct from p_team)) * 3 / 4)::int - (count(*) filter (where k.team_id = p_team))::int
-    from (
-      select p.team_id from carillon.taken_places p
-      where p.queue = 'slow' and (p.lease_until is not null or p.ready_at <= p_now or p.team_id = p_team)
-      limit 4 * p_share) k
+    with places as materialized (
+      select p.team_id, p.lease_until is not null or p.ready_at <= p_now as works from carillon.taken_places p
+      where p.queue = 'slow' and (p.lease_until is not null or p.ready_at <= p_now or p.team_id = any(p_teams))
+      limit 4 * p_share
+    )
+    select t.team, greatest(1, (2 * p_share - count(*) filter (where k.works and k.team_id is distinct from t.team)) * 3 / 4)::int
+      - (count(*) filter (where k.team_id = t.team))::int
+    from unnest(p_teams) t (team) left join places k on true group by t.team
   $$;
--- Decides whether slow workers may take one more parcel of a team (carillon.team_room), beside other claims that
--- decide the same at this moment. A quarter of a target's share may look at once, each claim with a seat of its
--- own, which is a lock of class 12. Each counts all seats as taken, so that never more parcels go on than the
--- team may have, whatever targets they are for.
+-- Decides whether slow workers may take one more parcel of a team (carillon.team_rooms), beside other claims that
+-- decide the same at this moment. Each takes a seat (carillon.take_seat, class 12) and counts all seats as taken, so
+-- that never more parcels go on than the team may have, whatever targets they are for.
 -- Locks: a seat of the team, which may be waited for, until the transaction ends or the caller's block fails.
 -- Returns: true if they may; also for a parcel without a team.
 -- Called by: carillon.find_room and carillon.direct_slots, for a slow target.
@@ -113,20 +149,13 @@ create or replace function carillon.team_has_room(p_team int, p_share int, p_now
   language plpgsql
   set search_path = pg_catalog, pg_temp
   as $$
-declare
-  v_seats int := greatest(1, p_share / 4);
-  v_first int := p_team % 1000000 * 1000;
-  v_seat int;
 begin
   if p_team is null or p_share is null then return true; end if;
-  select s into v_seat from generate_series(v_first, v_first + v_seats - 1) s where pg_try_advisory_xact_lock(12, s) limit 1;
-  -- All seats are taken: wait for one of them.
-  if v_seat is null then perform pg_advisory_xact_lock(12, v_first + floor(random() * v_seats)::int); end if;
-  -- A statement of its own: it sees the places of claims that have committed meanwhile.
-  return carillon.team_room(p_team, p_share, p_now) >= v_seats;
+  perform carillon.take_seat(12, p_team, p_share);
+  return (select r.room from carillon.team_rooms(array[p_team], p_share, p_now) r) >= carillon.seats_of(p_share);
 end $$;
 -- Lists targets at which parcels of a team wait, after a slow parcel of the team has given up its place at
--- another target. Where the team had as many places as it may (carillon.team_room), the place may be for any of
+-- another target. Where the team had as many places as it may (carillon.team_rooms), the place may be for any of
 -- these targets, and no settle there may come for long. The search goes on from the parcel's target, so that each
 -- of many targets has its turn.
 -- Locks: none.
@@ -155,7 +184,7 @@ begin
     exit when v_target is null or (v_wrapped and v_target >= p_parcel.target_id);
     if v_found = 0 then
       select t.share into v_share from carillon.targets t where t.id = p_parcel.target_id;
-      exit when v_share is null or carillon.team_room(p_parcel.team_id, v_share, p_now) > greatest(1, v_share / 4);
+      exit when v_share is null or (select r.room from carillon.team_rooms(array[p_parcel.team_id], v_share, p_now) r) > carillon.seats_of(v_share);
     end if;
     v_found := v_found + 1;
     return next v_target;
@@ -172,7 +201,7 @@ end $$;
 -- until it is done. The draw of a millisecond is always the same, so that calls of one transaction agree.
 -- Reads 32 teams of a priority at most, as thousands may wait: the first 16 before and the first 16 after a
 -- team that is another one in each millisecond. Of each team as many slow parcels are listed as workers may
--- take (carillon.team_room); with p_company, for a worker that has a parcel, all of them.
+-- take (carillon.team_rooms); with p_company, for a worker that has a parcel, all of them.
 -- Leaves out parcels that are set aside because they cannot be written: with them in the list, no parcel
 -- behind them would ever have a turn. Whether any parcel is set aside is asked once, of an index that is
 -- nearly always empty.
@@ -212,6 +241,9 @@ begin
       select e.priority, 0 as team from ends e
       union all
       select t.priority, t.team from teams t where t.found > 0
+    ), rooms as materialized (
+      select r.team, greatest(0, r.room) as room from carillon.team_rooms(array(select distinct l.team from lines l where l.team > 0), v_share, p_now) r
+      where v_share is not null
     ), first as (
       select l.team, f.* from lines l cross join lateral (
         select p.id, cardinality(p.occurrences) as jobs, p.turn_at from carillon.parcels p
@@ -219,7 +251,7 @@ begin
           and p.turn_at <= carillon.turn_place(p_now, l.priority::smallint)
           and (not exists (select from carillon.quarantine q where q.consumer = 'turn')
             or not exists (select from carillon.quarantine q where q.consumer = 'turn' and q.item = 'parcel ' || p.id))
-        order by p.turn_at, p.id limit least(p_max, case when l.team > 0 and v_share is not null then greatest(0, carillon.team_room(l.team, v_share, p_now)) end)) f
+        order by p.turn_at, p.id limit least(p_max, (select r.room from rooms r where r.team = l.team))) f
     ), drawn as materialized (
       -- The line without a team has jobs of several teams, and the weight of four. An exponential draw, divided
       -- by the weight, makes each line the first one as often as its weight says; a factor does not change
@@ -384,13 +416,12 @@ begin
 end $$;
 
 -- Looks for room for one more parcel at a target that only its share bounds, beside other claims that do the
--- same. A quarter of the share may look at once, each claim with a seat of its own, which is a lock of class
--- 9. Each claim counts all seats as taken, so that never more parcels go on than the share allows; it finds
--- no room where the target is nearly full, nor where a due parcel waits, nor for a team that has as many workers
+-- same. Each takes a seat (carillon.take_seat, class 9) and counts all seats as taken, so that never more parcels
+-- go on than the share allows; it finds no room where the target is nearly full, nor where a due parcel waits, nor for a team that has as many workers
 -- as it may (carillon.team_has_room).
 -- Locks: the target, shared, which waits for a claim that decides about waiting parcels; then a seat, which
--- may be waited for; then a seat of the team. All are kept until the transaction ends if there is room, and released if there is
--- none: two claims that keep the shared lock and then want the exclusive one would wait for each other.
+-- may be waited for; then a seat of the team. All are kept until
+-- the transaction ends if there is room, and released if there is none: two claims that keep the shared lock and then want the exclusive one would wait for each other.
 -- Returns: true if there is room.
 -- Called by: carillon.enter_target, for a slow parcel that has no turn.
 create or replace function carillon.find_room(p_target carillon.targets, p_team int, p_now timestamptz) returns boolean
@@ -399,20 +430,14 @@ create or replace function carillon.find_room(p_target carillon.targets, p_team 
   set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
   set enable_bitmapscan = off
   as $$
-declare
-  v_seats int := greatest(1, p_target.share / 4);
-  v_first int := p_target.id % 1000000 * 1000;
-  v_seat int;
 begin
   -- The first look takes no lock: where a parcel waits, there is no room to look for.
   perform from carillon.due_turns(p_target.id, p_now, 1);
   if found then return false; end if;
   perform pg_advisory_xact_lock_shared(6, p_target.id);
-  select s into v_seat from generate_series(v_first, v_first + v_seats - 1) s where pg_try_advisory_xact_lock(9, s) limit 1;
-  -- All seats are taken: wait for one of them. A claim keeps its seat until its transaction ends.
-  if v_seat is null then perform pg_advisory_xact_lock(9, v_first + floor(random() * v_seats)::int); end if;
+  perform carillon.take_seat(9, p_target.id, p_target.share);
   perform from carillon.due_turns(p_target.id, p_now, 1);
-  if not found and v_seats + (select count(*) from carillon.taken_places p where p.target_id = p_target.id)
+  if not found and carillon.seats_of(p_target.share) + (select count(*) from carillon.taken_places p where p.target_id = p_target.id)
     <= carillon.share_now(p_target, p_now)
     and carillon.team_has_room(p_team, p_target.share, p_now)
   then
@@ -426,8 +451,8 @@ end $$;
 -- Gives the free places of a target to the parcels that wait there, in their order: as many as its limits and
 -- its share (carillon.share_now) allow, p_max parcels at most. Small parcels are packed together first (carillon.merge_turns). At
 -- a rate each parcel gets the instant at which it may start, at most two minutes ahead, so that a later parcel
--- with a higher priority may still go first. Where parcels of teams are among them it is five seconds, since a
--- parcel of another team that comes next is behind all that have an instant; a parcel that starts later gets its
+-- with a higher priority may still go first. Where parcels of teams are among them it is carillon.team_ahead;
+-- a parcel that starts later gets its
 -- turn only where no other has one, so that a place that becomes free always gives the next turn. Of a slow parcel a few jobs are under way at once, however many it holds.
 -- Locks: the waiting parcels, with skip locked, and the target's row if it has a rate; before them as
 -- carillon.merge_turns. The caller holds the target, exclusively.
@@ -477,7 +502,7 @@ begin
       cross join lateral (select case p.queue when 'fast' then f.jobs else least(f.jobs, carillon.side_by_side()) end as at_once) o
       window place as (order by f.place)
     ), starting as materialized (
-      select l.id, l.jobs, case when count(l.team_id) over () = 0 or (v_none_taken and l.ahead = 0) then interval '2 minutes' else interval '5 seconds' end as ahead_most,
+      select l.id, l.jobs, case when count(l.team_id) over () = 0 or (v_none_taken and l.ahead = 0) then interval '2 minutes' else carillon.team_ahead() end as ahead_most,
         least(l.at_once, coalesce(v_slots - l.slots_ahead, l.at_once)) as slots,
         case when v_job_ms is null then p_now else v_from + l.ahead * v_job_ms * interval '1 millisecond' end as start_at
       from placed l where coalesce(l.slots_ahead < v_slots, true)
@@ -527,7 +552,7 @@ create or replace function carillon.is_full(p_target carillon.targets, p_team in
   as $$
 begin
   return (select count(*) from carillon.taken_places p where p.target_id = p_target.id) >= carillon.share_now(p_target, p_now)
-    or (p_team is not null and carillon.team_room(p_team, p_target.share, p_now) <= 0);
+    or (p_team is not null and (select r.room from carillon.team_rooms(array[p_team], p_target.share, p_now) r) <= 0);
 end $$;
 
 -- Gives the next turns at a target after a parcel has given up its place there. Does nothing if no parcel

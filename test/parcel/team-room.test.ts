@@ -79,8 +79,11 @@ describe("the workers that a team may have", () => {
     await dueOnce(world, "few", 4, { target: { handler: "busy" } });
     await world.sql`update carillon.targets set share = 4`;
     const room = async () =>
-      (await world.sql<{ room: number }[]>`select carillon.team_room(1, 4, carillon.clock()) as room`)[0]
-        ?.room;
+      (
+        await world.sql<
+          { room: number }[]
+        >`select room from carillon.team_rooms(array[1], 4, carillon.clock())`
+      )[0]?.room;
     expect(await room()).toBe(6);
     await world.sql`
       update carillon.parcels set team_id = null, slots = 1, lease_until = carillon.clock() + interval '1 h', claimed_at = carillon.clock()

@@ -8,7 +8,7 @@
 -- until it is done. The draw of a millisecond is always the same, so that calls of one transaction agree.
 -- Reads 32 teams of a priority at most, as thousands may wait: the first 16 before and the first 16 after a
 -- team that is another one in each millisecond. Of each team as many slow parcels are listed as workers may
--- take (carillon.team_room); with p_company, for a worker that has a parcel, all of them.
+-- take (carillon.team_rooms); with p_company, for a worker that has a parcel, all of them.
 -- Leaves out parcels that are set aside because they cannot be written: with them in the list, no parcel
 -- behind them would ever have a turn. Whether any parcel is set aside is asked once, of an index that is
 -- nearly always empty.
@@ -48,6 +48,9 @@ begin
       select e.priority, 0 as team from ends e
       union all
       select t.priority, t.team from teams t where t.found > 0
+    ), rooms as materialized (
+      select r.team, greatest(0, r.room) as room from carillon.team_rooms(array(select distinct l.team from lines l where l.team > 0), v_share, p_now) r
+      where v_share is not null
     ), first as (
       select l.team, f.* from lines l cross join lateral (
         select p.id, cardinality(p.occurrences) as jobs, p.turn_at from carillon.parcels p
@@ -55,7 +58,7 @@ begin
           and p.turn_at <= carillon.turn_place(p_now, l.priority::smallint)
           and (not exists (select from carillon.quarantine q where q.consumer = 'turn')
             or not exists (select from carillon.quarantine q where q.consumer = 'turn' and q.item = 'parcel ' || p.id))
-        order by p.turn_at, p.id limit least(p_max, case when l.team > 0 and v_share is not null then greatest(0, carillon.team_room(l.team, v_share, p_now)) end)) f
+        order by p.turn_at, p.id limit least(p_max, (select r.room from rooms r where r.team = l.team))) f
     ), drawn as materialized (
       -- The line without a team has jobs of several teams, and the weight of four. An exponential draw, divided
       -- by the weight, makes each line the first one as often as its weight says; a factor does not change

@@ -1,8 +1,8 @@
 -- Gives the free places of a target to the parcels that wait there, in their order: as many as its limits and
 -- its share (carillon.share_now) allow, p_max parcels at most. Small parcels are packed together first (carillon.merge_turns). At
 -- a rate each parcel gets the instant at which it may start, at most two minutes ahead, so that a later parcel
--- with a higher priority may still go first. Where parcels of teams are among them it is five seconds, since a
--- parcel of another team that comes next is behind all that have an instant; a parcel that starts later gets its
+-- with a higher priority may still go first. Where parcels of teams are among them it is carillon.team_ahead;
+-- a parcel that starts later gets its
 -- turn only where no other has one, so that a place that becomes free always gives the next turn. Of a slow parcel a few jobs are under way at once, however many it holds.
 -- Locks: the waiting parcels, with skip locked, and the target's row if it has a rate; before them as
 -- carillon.merge_turns. The caller holds the target, exclusively.
@@ -52,7 +52,7 @@ begin
       cross join lateral (select case p.queue when 'fast' then f.jobs else least(f.jobs, carillon.side_by_side()) end as at_once) o
       window place as (order by f.place)
     ), starting as materialized (
-      select l.id, l.jobs, case when count(l.team_id) over () = 0 or (v_none_taken and l.ahead = 0) then interval '2 minutes' else interval '5 seconds' end as ahead_most,
+      select l.id, l.jobs, case when count(l.team_id) over () = 0 or (v_none_taken and l.ahead = 0) then interval '2 minutes' else carillon.team_ahead() end as ahead_most,
         least(l.at_once, coalesce(v_slots - l.slots_ahead, l.at_once)) as slots,
         case when v_job_ms is null then p_now else v_from + l.ahead * v_job_ms * interval '1 millisecond' end as start_at
       from placed l where coalesce(l.slots_ahead < v_slots, true)

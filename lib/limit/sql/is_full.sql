@@ -10,5 +10,5 @@ create or replace function carillon.is_full(p_target carillon.targets, p_team in
   as $$
 begin
   return (select count(*) from carillon.taken_places p where p.target_id = p_target.id) >= carillon.share_now(p_target, p_now)
-    or (p_team is not null and carillon.team_room(p_team, p_target.share, p_now) <= 0);
+    or (p_team is not null and (select r.room from carillon.team_rooms(array[p_team], p_target.share, p_now) r) <= 0);
 end $$;

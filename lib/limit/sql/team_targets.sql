@@ -1,5 +1,5 @@
 -- Lists targets at which parcels of a team wait, after a slow parcel of the team has given up its place at
--- another target. Where the team had as many places as it may (carillon.team_room), the place may be for any of
+-- another target. Where the team had as many places as it may (carillon.team_rooms), the place may be for any of
 -- these targets, and no settle there may come for long. The search goes on from the parcel's target, so that each
 -- of many targets has its turn.
 -- Locks: none.
@@ -28,7 +28,7 @@ begin
     exit when v_target is null or (v_wrapped and v_target >= p_parcel.target_id);
     if v_found = 0 then
       select t.share into v_share from carillon.targets t where t.id = p_parcel.target_id;
-      exit when v_share is null or carillon.team_room(p_parcel.team_id, v_share, p_now) > greatest(1, v_share / 4);
+      exit when v_share is null or (select r.room from carillon.team_rooms(array[p_parcel.team_id], v_share, p_now) r) > carillon.seats_of(v_share);
     end if;
     v_found := v_found + 1;
     return next v_target;

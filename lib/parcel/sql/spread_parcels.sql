@@ -1,7 +1,7 @@
 -- Spreads new parcels of a target with a rate, which were not sent yet, over the time that their jobs will
 -- take, so that each comes to a worker when it may start. Parcels of normal and low priority go behind those
 -- that were spread before. Parcels of high priority pass them, and go only behind the last start that a claim
--- was granted (targets.next_at). A parcel of one team that would start more than five seconds late waits for its
+-- was granted (targets.next_at). A parcel of one team that would start later than carillon.team_ahead allows waits for its
 -- turn instead, so that parcels of other teams that come later are not behind all of them. Parcels that are not spread keep to the rate too, at the price of another
 -- message: the claim sends them back.
 -- Locks: the target (class 6) and its row, then the parcels.
@@ -32,7 +32,7 @@ begin
     ), spread as materialized (
       -- Each starts when it is ready, or when all parcels before it have had their time, counted from the
       -- last of them that did not wait for others.
-      select l.*, l.team_id is not null and l.start_at > greatest(l.ready_at, v_now) + interval '5 seconds' as waits from (
+      select l.*, l.team_id is not null and l.start_at > greatest(l.ready_at, v_now) + carillon.team_ahead() as waits from (
         select s.*, s.ahead_ms * interval '1 millisecond' + max(greatest(s.ready_at, v_now,
           case when s.priority < 0 then v_target.next_at + v_target.slipped_ms * interval '1 millisecond' else v_target.spread_to end)
             - s.ahead_ms * interval '1 millisecond') over (partition by s.priority < 0 order by carillon.turn_place(s.ready_at, s.priority::smallint), s.id) as start_at

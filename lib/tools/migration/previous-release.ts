@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "98777707c6c56923f27f8358ba87e562095b196aa1374ef504fc01fb6a11c434",
+  migrationsDigest: "77ae219c5d1d31287ab4b4324851f7b8ea9655f6f6e2c8dbb3738015175dc9bd",
 } as const;

@@ -75,7 +75,7 @@ export const limitRows: readonly Mutant[] = [
   {
     name: "find_room: every claim under way counts as taking room",
     file: "lib/limit/sql/find_room.sql",
-    text: "if not found and v_seats + (select count(*)",
+    text: "if not found and carillon.seats_of(p_target.share) + (select count(*)",
     replacement: "if not found and 1 + (select count(*)",
     tests: [room],
   },
@@ -154,15 +154,15 @@ export const limitRows: readonly Mutant[] = [
   {
     name: "find_room: waiting parcels are looked for again under the lock",
     file: "lib/limit/sql/find_room.sql",
-    text: "  perform from carillon.due_turns(p_target.id, p_now, 1);\n  if not found and v_seats",
-    replacement: "  if v_seats",
+    text: "  perform from carillon.due_turns(p_target.id, p_now, 1);\n  if not found and carillon.seats_of",
+    replacement: "  if carillon.seats_of",
     tests: [roomLocks],
   },
   {
     name: "find_room: no parcel starts to wait while room is looked for",
     file: "lib/limit/sql/find_room.sql",
-    text: "  perform pg_advisory_xact_lock_shared(6, p_target.id);\n  select s into",
-    replacement: "  select s into",
+    text: "  perform pg_advisory_xact_lock_shared(6, p_target.id);\n",
+    replacement: "",
     tests: [roomLocks],
   },
   {

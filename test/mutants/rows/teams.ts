@@ -88,8 +88,8 @@ export const teamRows: readonly Mutant[] = [
   {
     name: "due_turns: slow workers take no more parcels of a team than it may have",
     file: "lib/limit/sql/due_turns.sql",
-    text: "carillon.team_room(l.team, v_share, p_now)",
-    replacement: "p_max::int",
+    text: "(select r.room from rooms r where r.team = l.team)",
+    replacement: "p_max",
     tests: turns,
   },
   {
@@ -102,8 +102,8 @@ export const teamRows: readonly Mutant[] = [
   {
     name: "team_has_room: claims at one moment count each other",
     file: "lib/limit/sql/team_has_room.sql",
-    text: ">= v_seats;",
-    replacement: "> 0 or v_seat is null;",
+    text: "carillon.take_seat(12, p_team, p_share)",
+    replacement: "1",
     tests: room,
   },
   {
@@ -116,7 +116,7 @@ export const teamRows: readonly Mutant[] = [
   {
     name: "grant_turns: at a rate, other teams are not behind two minutes of starts",
     file: "lib/limit/sql/grant_turns.sql",
-    text: "else interval '5 seconds' end",
+    text: "else carillon.team_ahead() end",
     replacement: "else interval '2 minutes' end",
     tests: room,
   },
