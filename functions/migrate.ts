@@ -15,6 +15,7 @@ import { connectAsOwner, secretText } from "../lib/db/migrate/connect-as-owner.t
 import { functionLogins } from "../lib/db/migrate/function-logins.ts";
 import { type MigrateLimits, migrateOnce } from "../lib/db/migrate/migrate.ts";
 import { migrationsDirectory, readMigrations } from "../lib/db/migrate/migration.ts";
+import { type Move, refuseEmptyDatabase, skipIdsAfterRestore } from "../lib/db/migrate/other-database.ts";
 import { refuseTestClock } from "../lib/db/migrate/refuse-test-clock.ts";
 import { defineQuotas } from "../lib/quota/define-quotas.ts";
 import { defineWeights } from "../lib/quota/define-weights.ts";
@@ -29,6 +30,8 @@ const properties = z.object({
   adminTokenSecret: z.string().min(1),
   /** The database's address. Older releases did not send it. */
   database: z.string().min(1).optional(),
+  /** "true": another database may have no tables of Carillon. */
+  mayBeEmpty: z.stringbool().default(false),
   quotas: z.array(z.string()).default([]),
   prefixWeights: z.array(z.string()).default([]),
 });
@@ -94,6 +97,8 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
     const sql = await open();
     try {
       await refuseTestClock(sql);
+      const move = moveOf(event);
+      if (move !== undefined && !event.ResourceProperties.mayBeEmpty) await refuseEmptyDatabase(sql, move);
       const run = await migrateOnce(
         { sql, log, clock: systemClock },
         await readMigrations(directory),
@@ -103,15 +108,17 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
       // A newer release may have left roles that work with this release; they get the logins of
       // this one.
       if (onRds) await sql.begin(await functionLogins(env, secrets));
-      if (run.ahead) log.warn("migration.ahead");
-      else {
-        const { adminTokenSecret, quotas, prefixWeights } = event.ResourceProperties;
-        if (await takesFirstToken(event, sql))
-          await ensureAdminToken(sql, await secretText(secrets, adminTokenSecret));
-        await defineQuotas(sql, parseQuotas(quotas));
-        await defineWeights(sql, parsePrefixWeights(prefixWeights));
+      if (run.ahead) {
+        log.warn("migration.ahead");
+        return undefined;
       }
-      if (!run.ahead && vault !== null && (await ensureSealingKey(sql, vault, "carillon")) === "made again")
+      if (isElsewhere(event) && !(await isUnused(sql))) await skipIdsAfterRestore(sql);
+      const { adminTokenSecret, quotas, prefixWeights } = event.ResourceProperties;
+      if (await takesFirstToken(event, sql))
+        await ensureAdminToken(sql, await secretText(secrets, adminTokenSecret));
+      await defineQuotas(sql, parseQuotas(quotas));
+      await defineWeights(sql, parsePrefixWeights(prefixWeights));
+      if (vault !== null && (await ensureSealingKey(sql, vault, "carillon")) === "made again")
         log.warn("credentials.lost");
       return undefined;
     } finally {
@@ -164,9 +171,19 @@ function limitsOf(event: Change, begunAt: string, invocation: Invocation): Parti
  */
 async function takesFirstToken(event: Change, sql: Sql): Promise<boolean> {
   if (event.RequestType === "Create") return true;
-  const { ResourceProperties: wanted, OldResourceProperties: known } = event;
-  if (wanted.adminTokenSecret !== known.adminTokenSecret) return true;
-  return known.database !== undefined && known.database !== wanted.database && isUnused(sql);
+  if (event.ResourceProperties.adminTokenSecret !== event.OldResourceProperties.adminTokenSecret) return true;
+  return moveOf(event) !== undefined && isUnused(sql);
+}
+
+/** Whether the database was not this stack's before: it may be restored from a backup, also by a new stack. */
+const isElsewhere = (event: Change) => event.RequestType === "Create" || moveOf(event) !== undefined;
+
+/** Undefined where the deployment keeps its database. */
+function moveOf(event: Change): Move | undefined {
+  if (event.RequestType === "Create") return undefined;
+  const { database: from } = event.OldResourceProperties;
+  const { database: to } = event.ResourceProperties;
+  return from === undefined || to === undefined || from === to ? undefined : { from, to };
 }
 
 function givesUpAt(begunAt: string): number {

@@ -89,7 +89,11 @@ test("A deployment that cannot read its token's secret fails, and the next one m
 
 test("The migration gives another database its first token, unless that database has been used", async () => {
   const secrets = { first: "the-first-token" };
-  const moved = update("first", "first", { from: "here:5432/carillon", to: "there:5432/carillon" });
+  const moved = update("first", "first", {
+    from: "here:5432/carillon",
+    to: "there:5432/carillon",
+    mayBeEmpty: "true",
+  });
   await own.invoke(moved, secrets);
   expect(await findToken(own.sql, "the-first-token")).toMatchObject({ scope: "admin" });
   // A database from a backup in which the first token had been deleted.

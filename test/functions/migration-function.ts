@@ -23,12 +23,13 @@ export const create = (adminTokenSecret: string): MigrationEvent => ({
 export const update = (
   from: string,
   to: string,
-  database?: { from: string; to: string },
+  database?: { from: string; to: string; mayBeEmpty?: "true" },
 ): MigrationEvent => ({
   RequestType: "Update",
   ResourceProperties: {
     adminTokenSecret: secretArn + to,
     ...(database === undefined ? {} : { database: database.to }),
+    ...(database?.mayBeEmpty === undefined ? {} : { mayBeEmpty: database.mayBeEmpty }),
   },
   OldResourceProperties: {
     adminTokenSecret: secretArn + from,

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "77ae219c5d1d31287ab4b4324851f7b8ea9655f6f6e2c8dbb3738015175dc9bd",
+  migrationsDigest: "eba1c8664652697caf3aace2c4e042d966a3b48651ee89e42a931bbe8a6733d1",
 } as const;
