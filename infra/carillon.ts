@@ -1,14 +1,14 @@
 import type { Metric, MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
-import type { Connections, IConnectable, IVpc } from "aws-cdk-lib/aws-ec2";
+import type { Connections, IConnectable } from "aws-cdk-lib/aws-ec2";
 import type { Grant, IGrantable } from "aws-cdk-lib/aws-iam";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { Api } from "./api/api.ts";
+import { appSettings } from "./app-settings.ts";
 import { atCaller } from "./at-caller.ts";
-import { checkConnectionBudget, maxConnections } from "./database/connection-budget.ts";
+import { maxConnections } from "./database/connection-budget.ts";
 import { Database } from "./database/database.ts";
-import { checkDatabaseSettings } from "./database/database-settings.ts";
 import { Migration } from "./database/migration.ts";
 import { Archive } from "./functions/archive.ts";
 import { FunctionCode } from "./functions/function-code.ts";
@@ -23,15 +23,14 @@ import { traceAll } from "./functions/tracing.ts";
 import { WebhookSender } from "./functions/webhook-sender.ts";
 import { fastWorkerOf, slowWorkerOf } from "./functions/workers.ts";
 import { ownKeys } from "./keys/own-keys.ts";
-import { Network, type NetworkProps } from "./network/network.ts";
-import type { CarillonParts, CarillonResources } from "./parts.ts";
+import { endpointUses } from "./network/endpoint-uses.ts";
+import { Network } from "./network/network.ts";
+import type { CarillonParts } from "./parts.ts";
 import { IngestQueue } from "./queues/ingest-queue.ts";
 import { jobQueues } from "./queues/job-queues.ts";
 import { LifecycleBus } from "./queues/lifecycle-bus.ts";
-import { withResources } from "./resources.ts";
 import type { ScheduleHome } from "./schedule/schedule-props.ts";
 import type { GivenSettings } from "./settings/given.ts";
-import { checkedSettings, type Settings } from "./settings.ts";
 import { Alarms } from "./watch/alarms.ts";
 import { Metrics } from "./watch/metrics.ts";
 import { watchOver } from "./watch/watch-over.ts";
@@ -41,21 +40,6 @@ import { watchOver } from "./watch/watch-over.ts";
  * passes in code.
  */
 export interface CarillonProps extends GivenSettings, CarillonParts {}
-
-/** All settings of an app. Refuses those that do not fit together. */
-function settingsOf(given: GivenSettings & CarillonResources, vpc: IVpc | undefined): Settings {
-  const settings = checkedSettings(withResources(given));
-  checkDatabaseSettings(settings, vpc !== undefined || settings.vpcId !== undefined);
-  checkConnectionBudget(settings);
-  return settings;
-}
-
-/** The uses of endpoints that may lead to other accounts. */
-function usesOf({ databaseSecretArn }: Settings, targets: TargetAllowList): NetworkProps["uses"] {
-  if (databaseSecretArn === undefined) return targets.uses;
-  const actions = ["secretsmanager:GetSecretValue", "secretsmanager:DescribeSecret"];
-  return { ...targets.uses, secretsmanager: { actions, resources: [databaseSecretArn] } };
-}
 
 /**
  * The whole of Carillon, in the order of a job's path: HTTPS → schedules → tick → queues → workers
@@ -86,7 +70,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
 
   constructor(scope: Construct, id: string, { handlersEntry, vpc, subnets, ...given }: CarillonProps = {}) {
     super(scope, id);
-    const settings = atCaller(Carillon, () => settingsOf(given, vpc));
+    const settings = atCaller(Carillon, () => appSettings(given, vpc));
     limitRoles(this, settings.permissionsBoundary);
     const keys = ownKeys(this, settings);
     const code = atCaller(Carillon, () => new FunctionCode(handlersEntry));
@@ -110,7 +94,13 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
     const network = atCaller(
       Carillon,
       () =>
-        new Network(this, "Network", { ...settings, vpc, subnets, archive, uses: usesOf(settings, targets) }),
+        new Network(this, "Network", {
+          ...settings,
+          vpc,
+          subnets,
+          archive,
+          uses: endpointUses(settings, targets),
+        }),
     );
     this.network = network;
     const database = atCaller(
@@ -146,6 +136,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
       watchRuleArns: settings.watchRuleArns,
       senders: settings.commandSenders,
       maxConcurrency: settings.ingestConcurrency,
+      stopped: settings.stopped,
     });
     const tick = new Tick(this, "Tick", { ...settings, ...shared, alarms, metrics });
     const fastWorker = fastWorkerOf(this, {
@@ -153,6 +144,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
       source: fast,
       reserved: [fast.deadLetters, slow.deadLetters, ingest.queue, ingest.deadLetters],
       maxConcurrency: settings.fastConcurrency,
+      stopped: settings.stopped,
     });
     for (const queue of given.targetQueues ?? [])
       queue.encryptionMasterKey?.grantEncryptDecrypt(fastWorker.fn);
@@ -160,6 +152,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
       ...shared,
       source: slow,
       maxConcurrency: settings.slowConcurrency,
+      stopped: settings.stopped,
     });
 
     const lifecycle = new LifecycleBus(this, {

@@ -12,9 +12,10 @@ import type { Place } from "../network/network.ts";
 import type { ProxiedServer } from "./database-proxy.ts";
 import { admitByIam, type DatabaseServer } from "./database-server.ts";
 import { acknowledgeUnprotected, encryptedStorage, managedSecretOf, ownPort } from "./own-server.ts";
+import { type Restored, restoreCluster } from "./restore.ts";
 import { ownDatabaseName, parameterGroup } from "./server-parameters.ts";
 
-export interface AuroraClusterProps {
+export interface AuroraClusterProps extends Restored {
   readonly place: Place;
   readonly keys: OwnKeys;
   /**
@@ -63,11 +64,14 @@ export function auroraCluster(scope: Construct, props: AuroraClusterProps): Data
     parameterGroup: parameterGroup(scope, engine, props.maxConnections),
 
     backup: { retention: Duration.days(props.databaseBackupDays) },
+    // A restore to the wrong instant can be repeated: the backups outlive a protected database.
+    deleteAutomatedBackups: !props.databaseProtected,
     copyTagsToSnapshot: true,
     deletionProtection: props.databaseProtected,
     removalPolicy: RemovalPolicy.SNAPSHOT,
   });
   acknowledgeOf(cluster, props);
+  restoreCluster(cluster, props);
 
   return {
     target: ProxyTarget.fromCluster(cluster),

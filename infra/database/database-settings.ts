@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { defaultSettings, type Settings } from "../settings.ts";
+import { checkRestore } from "./restore.ts";
 
 type Kind = Settings["database"];
 
@@ -15,6 +16,11 @@ const belonging: Readonly<Partial<Record<keyof Settings, readonly Kind[]>>> = {
   databaseCapacityMax: ["aurora"],
   databaseProxy: ["rds", "aurora"],
   databaseKeyArn: ["rds", "aurora"],
+  databaseSnapshot: ["rds", "aurora"],
+  databaseRestoredFrom: ["rds", "aurora"],
+  databaseRestoreTime: ["rds", "aurora"],
+  databaseBackupRegion: ["rds"],
+  databaseBackupRegionKeyArn: ["rds"],
   databaseHost: ["existing", "external"],
   databasePort: ["existing", "external"],
   databaseName: ["existing", "external"],
@@ -40,6 +46,11 @@ export function checkDatabaseSettings(settings: Settings, inBroughtVpc: boolean)
     if (kinds.includes(database) || isSame(given[name], asByDefault[name])) continue;
     throw new Error(`${name}: it is only for database ${kinds.join(" or ")}, and database is ${database}`);
   }
+  checkRestore(settings);
+  if ((settings.databaseBackupRegion === undefined) !== (settings.databaseBackupRegionKeyArn === undefined))
+    throw new Error(
+      "databaseBackupRegion: a copy of encrypted backups needs a key of that region; give it together with databaseBackupRegionKeyArn",
+    );
   if (settings.databaseCapacityMin > settings.databaseCapacityMax)
     throw new Error("databaseCapacityMin: it must not exceed databaseCapacityMax");
   if (settings.databaseProxy && settings.databasePrepare === true)

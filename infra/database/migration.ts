@@ -23,7 +23,7 @@ export interface MigrationProps {
   readonly database: Database;
   readonly webhooks: WebhookSender;
   readonly keys: OwnKeys;
-  readonly settings: Pick<Settings, "quotas" | "prefixWeights">;
+  readonly settings: Pick<Settings, "quotas" | "prefixWeights" | "databaseMayBeEmpty">;
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
 }
@@ -95,7 +95,7 @@ export class Migration extends Construct {
       frameworkCompleteAndTimeoutRole: this.providerRole("ProviderWaitRole", fn, providerLogs),
     });
     acknowledgeWaiting(provider);
-    const { quotas, prefixWeights } = props.settings;
+    const { quotas, prefixWeights, databaseMayBeEmpty } = props.settings;
     const applied = new CustomResource(this, "Applied", {
       resourceType: "Custom::CarillonMigration",
       serviceToken: provider.serviceToken,
@@ -108,6 +108,7 @@ export class Migration extends Construct {
         ...(quotas.length === 0 ? {} : { quotas }),
         ...(prefixWeights.length === 0 ? {} : { prefixWeights }),
         database: props.database.address,
+        ...(databaseMayBeEmpty ? { mayBeEmpty: "true" } : {}),
       },
     });
     // Nothing references the endpoint that the function reads its secret through, the instance of a

@@ -1,6 +1,7 @@
 import { Duration, RemovalPolicy } from "aws-cdk-lib";
 import { InstanceType } from "aws-cdk-lib/aws-ec2";
 import {
+  CfnDBInstance,
   DatabaseInstance,
   DatabaseInstanceEngine,
   PostgresEngineVersion,
@@ -14,9 +15,10 @@ import { acknowledge } from "../watch/acknowledge.ts";
 import type { ProxiedServer } from "./database-proxy.ts";
 import { admitByIam, type DatabaseServer } from "./database-server.ts";
 import { acknowledgeUnprotected, encryptedStorage, managedSecretOf, ownPort } from "./own-server.ts";
+import { type Restored, restoreInstance } from "./restore.ts";
 import { ownDatabaseName, parameterGroup } from "./server-parameters.ts";
 
-export interface RdsInstanceProps {
+export interface RdsInstanceProps extends Restored {
   readonly place: Place;
   readonly keys: OwnKeys;
   /** Its class, without its "db." prefix. */
@@ -25,6 +27,9 @@ export interface RdsInstanceProps {
   readonly maxConnections: number;
   readonly databaseStorageGiB: number;
   readonly databaseBackupDays: number;
+  /** The region that gets a copy of the backups, and the key there that encrypts it. Default: none. */
+  readonly databaseBackupRegion?: string | undefined;
+  readonly databaseBackupRegionKeyArn?: string | undefined;
   readonly databaseProtected: boolean;
   readonly highlyAvailable: boolean;
 }
@@ -61,11 +66,15 @@ export function rdsInstance(scope: Construct, props: RdsInstanceProps): Database
 
     autoMinorVersionUpgrade: true,
     backupRetention: Duration.days(props.databaseBackupDays),
+    // A restore to the wrong instant can be repeated: the backups outlive a protected database.
+    deleteAutomatedBackups: !props.databaseProtected,
     copyTagsToSnapshot: true,
     deletionProtection: props.databaseProtected,
     removalPolicy: RemovalPolicy.SNAPSHOT,
   });
   acknowledgeOf(instance, props);
+  restoreInstance(instance, props);
+  copyBackups(instance, props);
 
   return {
     target: ProxyTarget.fromInstance(instance),
@@ -78,6 +87,14 @@ export function rdsInstance(scope: Construct, props: RdsInstanceProps): Database
     admit: (fn, user) => admitByIam(instance, fn, user),
     metrics: { kind: "instance", of: (name, options) => instance.metric(name, options) },
   };
+}
+
+/** The CDK has properties for the copy on the resource alone. */
+function copyBackups({ node }: DatabaseInstance, props: RdsInstanceProps): void {
+  const resource = node.defaultChild;
+  if (!(resource instanceof CfnDBInstance)) return;
+  resource.automaticBackupReplicationRegion = props.databaseBackupRegion;
+  resource.automaticBackupReplicationKmsKeyId = props.databaseBackupRegionKeyArn;
 }
 
 function acknowledgeOf(instance: DatabaseInstance, props: RdsInstanceProps): void {

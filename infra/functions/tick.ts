@@ -39,6 +39,8 @@ export interface TickProps {
   readonly tickBy: "rule" | "scheduler";
   /** How many ticks start each minute and share the schedules. */
   readonly tickShards: number;
+  /** Whether nothing starts the tick. */
+  readonly stopped: boolean;
   /** How many days of jobs the tick keeps. */
   readonly jobRetentionDays: number;
   /** How many days of the audit the tick keeps; 0 for all. */
@@ -95,8 +97,8 @@ export class Tick extends Construct {
     // Lambda's asynchronous queue would otherwise keep the event for hours and retry it, as
     // EventBridge would.
     fn.configureAsyncInvoke(asEventsGo);
-    if (props.tickBy === "rule") this.startByRule(props.tickShards);
-    else this.startByScheduler(props.tickShards);
+    if (props.tickBy === "rule") this.startByRule(props);
+    else this.startByScheduler(props);
 
     this.done = new MetricFilter(this, "Done", {
       logGroup: fn.logs,
@@ -127,11 +129,12 @@ export class Tick extends Construct {
     return this.done.metric({ statistic: "Sum", period: Duration.minutes(1), ...options });
   }
 
-  private startByRule(ticks: number): void {
+  private startByRule({ tickShards: ticks, stopped }: TickProps): void {
     for (const [number, some] of inGroups(eventsOf(ticks, EventField.time), TARGETS_PER_RULE).entries()) {
       new Rule(this, numbered("EachMinute", number), {
         description: "Carillon's tick",
         schedule: Schedule.cron(EACH_MINUTE),
+        ...(stopped && { enabled: false }),
         targets: some.map(
           (event) =>
             new LambdaFunction(this.fn, {
@@ -143,7 +146,7 @@ export class Tick extends Construct {
     }
   }
 
-  private startByScheduler(ticks: number): void {
+  private startByScheduler({ tickShards: ticks, stopped }: TickProps): void {
     // The CDK creates the scheduler's role in the stack, not in this construct.
     acknowledgeWildcards(
       Stack.of(this),
@@ -154,6 +157,7 @@ export class Tick extends Construct {
       new SchedulerSchedule(this, numbered("ScheduledEachMinute", number), {
         description: "Carillon's tick",
         schedule: ScheduleExpression.cron(EACH_MINUTE),
+        enabled: !stopped,
         target: new LambdaInvoke(this.fn, {
           ...asEventsGo,
           ...(event === undefined ? {} : { input: ScheduleTargetInput.fromObject(event) }),

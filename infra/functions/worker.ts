@@ -27,6 +27,8 @@ export interface WorkerProps {
   readonly batchSize: number;
   /** The highest number of concurrent invocations. */
   readonly maxConcurrency: number;
+  /** Whether parcels stay in the queue. */
+  readonly stopped: boolean;
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
 }
@@ -61,6 +63,7 @@ export class Worker extends Construct {
         // Reserved concurrency would instead throttle messages that were already received, until
         // they land in the dead-letter queue.
         maxConcurrency: props.maxConcurrency,
+        ...(props.stopped && { enabled: false }),
       }),
     );
   }

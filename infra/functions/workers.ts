@@ -13,7 +13,7 @@ import { Worker, type WorkerProps } from "./worker.ts";
 
 type Shared = Pick<
   WorkerProps,
-  "network" | "database" | "source" | "queues" | "maxConcurrency" | "logRetention" | "code"
+  "network" | "database" | "source" | "queues" | "maxConcurrency" | "stopped" | "logRetention" | "code"
 >;
 
 export interface FastWorkerProps extends Shared {

@@ -49,6 +49,8 @@ export interface IngestQueueProps {
   readonly watchRuleArns: readonly string[];
   /** The highest number of concurrent invocations of the function that drains the queue. */
   readonly maxConcurrency: number;
+  /** Whether commands stay in the queue. */
+  readonly stopped: boolean;
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
 }
@@ -172,6 +174,7 @@ export class IngestQueue extends Construct {
         maxBatchingWindow: WINDOW,
         reportBatchItemFailures: true,
         maxConcurrency: props.maxConcurrency,
+        ...(props.stopped && { enabled: false }),
       }),
     );
     return fn;

@@ -51,6 +51,47 @@ export const databaseSettings = {
   databaseStorageGiB: wholeNumber(20, 10_000).default(20),
   /** How many days of backups are kept. */
   databaseBackupDays: wholeNumber(1, 35).default(7),
+  /**
+   * The region that gets a copy of the backups of an RDS instance, for the loss of a whole region.
+   * Default: none; all backups are in the deployment's region.
+   */
+  databaseBackupRegion: textOrToken(/^[a-z]{2,3}(-[a-z]+)+-\d$/, "it takes the name of a region").optional(),
+  /** The key, in that region, that encrypts the copy of the backups. */
+  databaseBackupRegionKeyArn: textOrToken(
+    /^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]{1,64}$/,
+    "it takes the ARN of a key, and not that of an alias",
+  ).optional(),
+  /**
+   * The snapshot that the database is [restored](restore.md) from: its name, or
+   * its ARN. Keep it afterwards: without it, or with another one, a deployment makes a new database.
+   */
+  databaseSnapshot: textOrToken(
+    /^(arn:[\w-]+:rds:[\w-]+:\d{12}:(cluster-)?snapshot:)?([a-z]+:)?[A-Za-z][A-Za-z0-9-]{0,254}$/,
+    "it takes the name or the ARN of a snapshot",
+  ).optional(),
+  /**
+   * The database whose automated backups the database is
+   * [restored](restore.md) from: the resource id of an RDS instance (`db-…`) or
+   * of an Aurora cluster (`cluster-…`), or the ARN of an instance's backups in this region, as a copy
+   * from another region has. Keep it afterwards, as `databaseSnapshot`.
+   */
+  databaseRestoredFrom: textOrToken(
+    /^((db|cluster)-[A-Z0-9]+|arn:[\w-]+:rds:[\w-]+:\d{12}:auto-backup:ab-[a-z0-9]+)$/i,
+    "it takes a resource id, such as db-ABCDEFGHIJKLMNOPQRSTUVWXYZ or cluster-ABCDEFGHIJKLMNOPQRSTUVWXYZ, or the ARN of automated backups",
+  ).optional(),
+  /**
+   * With `databaseRestoredFrom`: the instant that the database is restored to, such as
+   * `2026-11-30T09:15:00Z`, or latest for the last one that the backups have.
+   */
+  databaseRestoreTime: textOrToken(
+    z.literal("latest").or(z.iso.datetime()),
+    "it takes an instant such as 2026-11-30T09:15:00Z, or latest",
+  ).default("latest"),
+  /**
+   * Whether a deployment may name another database that has no tables of Carillon. Without it, such a
+   * deployment fails, because it would leave all schedules behind.
+   */
+  databaseMayBeEmpty: yesOrNo().default(false),
   /** Whether the database is protected from deletion. */
   databaseProtected: yesOrNo().default(true),
   /** For an existing or external database: its host. */
@@ -85,7 +126,7 @@ export const databaseSettings = {
    */
   databaseResourceId: textOrToken(
     /^db-[A-Z0-9]+$/,
-    "it takes the resource id of an RDS instance, such as db-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "it takes the resource id of an RDS instance, such as db-ABCDEFGHIJKLMNOPQRSTUVWXYZ; an Aurora cluster is restored with database aurora and databaseRestoredFrom",
   ).optional(),
   /** For an existing database: its security group, which gets a rule that admits the functions. */
   databaseSecurityGroupId: textOrToken(

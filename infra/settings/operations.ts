@@ -48,6 +48,11 @@ export const operationsSettings = {
    */
   tickBy: z.enum(["rule", "scheduler"], "it takes rule or scheduler").default("rule"),
   /**
+   * Whether ticks, workers and the queue of commands are stopped, as while a [restored
+   * database](restore.md) is checked. The API answers meanwhile.
+   */
+  stopped: yesOrNo().default(false),
+  /**
    * How many ticks start each minute, each with its own share of the shards. Each may hold three
    * database connections.
    */

@@ -77,6 +77,24 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
 
   "RDS behind RDS Proxy": { databaseProxy: true },
 
+  "restored from a snapshot, with its backups in another region": {
+    databaseSnapshot: "rds:carillon-2026-11-30-03-10",
+    databaseBackupRegion: "eu-west-1",
+    databaseBackupRegionKeyArn: keyArn("5").replace("eu-central-1", "eu-west-1"),
+    databaseMayBeEmpty: "true",
+  },
+
+  "restored to an instant, and stopped": {
+    databaseRestoredFrom: "db-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    databaseRestoreTime: "2026-11-30T09:15:00Z",
+    stopped: true,
+  },
+
+  "a restored Aurora cluster": {
+    database: "aurora",
+    databaseRestoredFrom: "cluster-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+  },
+
   "external database": {
     ...broughtVpc,
     database: "external",

@@ -61,6 +61,39 @@ export interface DatabaseOptions {
    */
   readonly databaseBackupDays?: number | undefined;
   /**
+   * The region that gets a copy of the backups of an RDS instance, for the loss of a whole region.
+   * Default: none; all backups are in the deployment's region.
+   */
+  readonly databaseBackupRegion?: string | undefined;
+  /** The key, in that region, that encrypts the copy of the backups. */
+  readonly databaseBackupRegionKeyArn?: string | undefined;
+  /**
+   * The snapshot that the database is [restored](restore.md) from: its name, or its ARN. Keep it
+   * afterwards: without it, or with another one, a deployment makes a new database.
+   */
+  readonly databaseSnapshot?: string | undefined;
+  /**
+   * The database whose automated backups the database is [restored](restore.md) from: the resource
+   * id of an RDS instance (`db-…`) or of an Aurora cluster (`cluster-…`), or the ARN of an
+   * instance's backups in this region, as a copy from another region has. Keep it afterwards, as
+   * `databaseSnapshot`.
+   */
+  readonly databaseRestoredFrom?: string | undefined;
+  /**
+   * With `databaseRestoredFrom`: the instant that the database is restored to, such as
+   * `2026-11-30T09:15:00Z`, or latest for the last one that the backups have.
+   *
+   * @default latest
+   */
+  readonly databaseRestoreTime?: string | undefined;
+  /**
+   * Whether a deployment may name another database that has no tables of Carillon. Without it, such
+   * a deployment fails, because it would leave all schedules behind.
+   *
+   * @default false
+   */
+  readonly databaseMayBeEmpty?: boolean | undefined;
+  /**
    * Whether the database is protected from deletion.
    *
    * @default true

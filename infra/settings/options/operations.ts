@@ -27,6 +27,13 @@ export interface OperationsOptions {
    */
   readonly tickBy?: "rule" | "scheduler" | undefined;
   /**
+   * Whether ticks, workers and the queue of commands are stopped, as while a [restored
+   * database](restore.md) is checked. The API answers meanwhile.
+   *
+   * @default false
+   */
+  readonly stopped?: boolean | undefined;
+  /**
    * How many ticks start each minute, each with its own share of the shards. Each may hold three
    * database connections.
    *

@@ -57,6 +57,29 @@ export const databaseParameters: readonly TemplateParameter[] = [
     },
   },
   {
+    name: "DatabaseSnapshot",
+    group,
+    setting: "databaseSnapshot",
+    description:
+      "The snapshot that the database is restored from: its name. Keep it afterwards: without it, or with another one, an update makes a new database. Empty: the database is made empty.",
+    byDefault: "",
+    onlyWith: isOwn,
+    values: {
+      kind: "text",
+      learned: ["one", "two"],
+      pattern: "([a-z]+:)?[a-zA-Z][a-zA-Z0-9-]{0,254}",
+      takes: "the name of a snapshot, or nothing",
+    },
+  },
+  {
+    name: "DatabaseMayBeEmpty",
+    group,
+    setting: "databaseMayBeEmpty",
+    description: "Whether an update may name another database that has no tables of Carillon.",
+    byDefault: "false",
+    values: { kind: "flag" },
+  },
+  {
     name: "DatabaseProtected",
     group,
     setting: "databaseProtected",

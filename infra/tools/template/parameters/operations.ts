@@ -40,6 +40,15 @@ export const operationsParameters: readonly TemplateParameter[] = [
     },
   },
   {
+    name: "Stopped",
+    group: "Workers and ticks",
+    setting: "stopped",
+    description:
+      "Whether ticks, workers and the queue of commands are stopped, as while a restored database is checked.",
+    byDefault: "false",
+    values: { kind: "flag" },
+  },
+  {
     name: "Dashboard",
     group,
     setting: "dashboard",
