@@ -149,6 +149,8 @@ create index schedules_agenda on carillon.schedules (rule, phase, key) where del
 create index schedules_pending on carillon.schedules (rule, phase, key) where deleted_at is null and (lagged or held_since is not null);
 -- Read by the agenda of a prefix of many schedules: the rules of one team, one entry for each.
 create index schedules_team_rules on carillon.schedules (team_id, rule) where deleted_at is null and team_id is not null and rule is not null;
+-- Read by the list of groups for a prefix: the groups of one team, one entry for each member.
+create index schedules_team_groups on carillon.schedules (team_id, group_key) where deleted_at is null and team_id is not null and group_key is not null;
 
 -- Every version of a schedule. A version that changed only the state (pause, resume, delete) has no settings of its own.
 -- Only inserted until it is purged: an early vacuum in small portions freezes pages before they are cold.

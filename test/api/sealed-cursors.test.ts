@@ -36,6 +36,18 @@ test("The cursor of a page that ended at a group of another team does not name t
   expect((await page(`limit=1&cursor=${first.cursor}`, shop)).body).toContain("zebra");
 });
 
+test("The length of a cursor does not tell the length of the name at which the page ended", async () => {
+  const ends = ["k", "k-and-thirty-further-characters"];
+  const lengths: number[] = [];
+  for (const end of ends) {
+    await put(putOf(`shop:${end}`, end), putOf(`shop:${end}2`, `${end}2`));
+    const { cursor } = await page(`limit=1&prefix=${end}`, shop);
+    lengths.push(cursor.length);
+  }
+  expect(lengths[0]).toBeGreaterThan(80);
+  expect(lengths[1]).toBe(lengths[0]);
+});
+
 test("A cursor that the caller made up or changed is refused", async () => {
   await put(putOf("shop:1", "one"), putOf("shop:2", "two"));
   const { cursor } = await page("limit=1&prefix=", shop);
