@@ -135,6 +135,8 @@ create index parcels_lane_offer on carillon.parcels (offer_at) where lane is not
 create index parcels_held on carillon.parcels (held_schedule) where held_schedule is not null;
 -- Read by edits: parcels that wait in a lane.
 create index parcels_lane on carillon.parcels (lane) where lane is not null;
+-- Read by edits: the parcels of one schedule that wait in lanes. Each has one job.
+create index parcels_lane_schedule on carillon.parcels ((schedule_ids[1]), lane) where lane is not null;
 -- Read by the tick: how many jobs of the backlog are under way.
 create index parcels_owed on carillon.parcels (queue) where owed;
 -- Read by claims and settles: the waiting parcels of a target in order, those of each team apart, and the parcels that take its places.

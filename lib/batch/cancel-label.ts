@@ -204,7 +204,7 @@ async function askToStop(tx: Tx, shard: number, ids: string[]): Promise<number> 
   // Among parcels of other shards, only laned ones can hold jobs of this shard.
   const parcels = await tx<{ id: string }[]>`
     select id from carillon.parcels
-    where lease_until is not null and (shard = ${shard} or laned) and schedule_ids && ${ids}::bigint[]
+    where id in (select carillon.parcels_of(${ids}::bigint[])) and lease_until is not null and (shard = ${shard} or laned)
     order by id for update`;
   if (parcels.length === 0) return 0;
   const asked = await tx`

@@ -216,8 +216,9 @@ async function withOpenJobs(
   const ids = schedules.map(({ id }) => id);
   const open = await tx<{ id: string }[]>`
     select distinct k.id
-    from carillon.parcels p cross join lateral unnest(p.schedule_ids) k (id)
-    where (p.shard = ${shard} or p.laned) and p.schedule_ids && ${ids}::bigint[] and k.id = any(${ids}::bigint[])`;
+    from carillon.parcels_of(${ids}::bigint[]) own (id) join carillon.parcels p on p.id = own.id
+    cross join lateral unnest(p.schedule_ids) k (id)
+    where (p.shard = ${shard} or p.laned) and k.id = any(${ids}::bigint[])`;
   return new Set(open.map(({ id }) => id));
 }
 

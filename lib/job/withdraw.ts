@@ -60,9 +60,9 @@ export async function withdrawUnread(
         and state = 'skipped' and reason = 'calendar'`
     : tx``;
   const rows = await tx<{ occurrence: Date }[]>`
-    select k.occurrence from carillon.parcels p
+    select k.occurrence from carillon.parcels_of(array[${id}::bigint]) own (id) join carillon.parcels p on p.id = own.id
     cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds) k (occurrence, schedule_id, kind)
-    where p.shard = ${shard} and ${id}::bigint = any(p.schedule_ids) and k.schedule_id = ${id} and coalesce(k.kind, 'cadence') = 'cadence'
+    where p.shard = ${shard} and k.schedule_id = ${id} and coalesce(k.kind, 'cadence') = 'cadence'
       and k.occurrence > ${from}
     ${leftOut}`;
   await withdrawAt(

@@ -151,7 +151,7 @@ function lanesOf(scheduleId: string, { overlap, lane }: LaneRules): string[] {
 async function markRunning(tx: Tx, { id, shard }: InShard): Promise<void> {
   await tx`
     update carillon.parcels set laned = true
-    where shard = ${shard} and lease_until is not null and laned is not true and ${id}::bigint = any(schedule_ids)`;
+    where id in (select carillon.parcels_of(array[${id}::bigint])) and shard = ${shard} and lease_until is not null and laned is not true`;
 }
 
 /**
@@ -166,14 +166,14 @@ async function enterLanes(tx: Tx, { id, shard }: InShard, lanes: string[], left:
     select l.lane, j.due_at, j.occurrence, j.schedule_id, j.kind, j.n, p.lease_until is not null or (l.lane not like 'grouped/%' and exists (
       select from carillon.lane_entries e where e.lane = any(${left}::text[]) and e.due_at = j.due_at and e.occurrence = j.occurrence
         and e.schedule_id = j.schedule_id and e.kind = j.kind and e.n = j.n and e.entered))
-    from carillon.parcels p
+    from carillon.parcels_of(array[${id}::bigint]) own (id) join carillon.parcels p on p.id = own.id
     cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
     cross join lateral (
       select j.* from carillon.jobs j
       where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0)
         and j.state = 'waiting' and j.parcel_id = p.id offset 0) j
     cross join unnest(${lanes}::text[]) l (lane)
-    where (p.shard = ${shard} or (p.laned and p.lease_until is not null)) and ${id}::bigint = any(p.schedule_ids)
+    where (p.shard = ${shard} or (p.laned and p.lease_until is not null))
       and k.schedule_id = ${id} and (j.kind = 'cadence' or l.lane not like 'schedule/%')
     on conflict do nothing`;
 }

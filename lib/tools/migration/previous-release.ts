@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "eba1c8664652697caf3aace2c4e042d966a3b48651ee89e42a931bbe8a6733d1",
+  migrationsDigest: "2b876c68c051016e434cee9e75c9f6beafbbf6ba6645831d18670f34217d80bf",
 } as const;
