@@ -48,6 +48,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     backfillSchedule: operation("backfillSchedule"),
     jobsOfSchedule: operation("jobsOfSchedule"),
     readJob: operation("readJob"),
+    isJobUnder: operation("isJobUnder"),
     deadJobs: operation("deadJobs"),
     searchKey: operation("searchKey"),
     searchJobs: operation("searchJobs"),
