@@ -194,7 +194,7 @@ function requestLog({ clock, log }: ApiParts): Middleware {
       requestId,
       method: incoming.method.slice(0, 20),
       path: loggable(incoming.path),
-      by: token?.name,
+      ...(token === undefined ? {} : bearerOf(token)),
     };
     const ms = clock.now().getTime() - startedAt;
     if (rejectedStatuses.has(status)) log.warn("api.request", { ...request, status, ms, from: incoming.ip });
@@ -205,6 +205,9 @@ function requestLog({ clock, log }: ApiParts): Middleware {
   };
   return { after: write, onError: write };
 }
+
+/** The token of a request as the log names it: tokens of two prefixes may have the same name. */
+const bearerOf = ({ id, name, prefix }: Token) => ({ by: name, tokenId: id, prefix });
 
 function problems(): Middleware {
   return {
@@ -240,7 +243,7 @@ function known({ authenticate, admit, noteUse, log }: ApiParts): Middleware {
       exchange.charge = await admit(token);
       if (token.isUseNoted) return;
       exchange.beside = noteUse(token).catch((error: unknown) => {
-        log.warn("token.use-not-noted", { token: token.name, error: errorText(error) });
+        log.warn("token.use-not-noted", { token: token.name, tokenId: token.id, error: errorText(error) });
       });
     },
     after: settled,

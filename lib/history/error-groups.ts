@@ -21,6 +21,8 @@ export interface GroupSearch {
   by: Grouping;
   limit: number;
   after?: GroupPlace | undefined;
+  /** For one page of dead jobs: each team's largest group comes first, then each team's next one. */
+  byTeam?: boolean;
 }
 
 /** Where a page of groups ended, and the instant at which its first page began. */
@@ -63,6 +65,8 @@ export interface JobGroup {
 export interface JobGroups {
   items: JobGroup[];
   next?: GroupPlace;
+  /** The number of groups on all pages. */
+  groups: number;
   /**
    * Jobs that were looked at, with a filter by schedules only those that match: how many others have
    * failed is no matter of a team. There are `more` beyond the bound.
@@ -84,6 +88,7 @@ interface GroupRow extends Omit<JobGroup, "errorGroups" | "sample"> {
 
 interface Row extends Partial<GroupRow> {
   now: Date;
+  groups: number;
   looked: number;
   more: boolean;
   lookedFrom: Date | null;
@@ -99,7 +104,7 @@ export async function groupJobs(tx: Tx, search: GroupSearch): Promise<JobGroups>
   const filter =
     after === undefined ? search.filter : { ...search.filter, to: earlier(search.filter.to, after.before) };
   const streams = await deadStreams(tx, filter);
-  if (streams === null) return { items: [], looked: 0, more: false, lookedFrom: null };
+  if (streams === null) return { items: [], groups: 0, looked: 0, more: false, lookedFrom: null };
   const looked = state === "dead" ? deadLooked(tx, filter, streams) : retryingLooked(tx, filter);
   const rows = await groupRows(tx, search, looked);
   const [first] = rows;
@@ -114,6 +119,7 @@ export async function groupJobs(tx: Tx, search: GroupSearch): Promise<JobGroups>
     ...(groups.length > limit && last !== undefined
       ? { next: { before, count: last.count, key: last.key } }
       : {}),
+    groups: first.groups,
     looked: first.looked,
     more: first.more,
     lookedFrom: first.more && state === "dead" ? first.lookedFrom : null,
@@ -138,7 +144,11 @@ function deadLooked(tx: Tx, filter: DeadFilter, streams: DeadStreams): Sql {
 const hasOwners = ({ key, prefix, group, tag, target }: DeadFilter) =>
   [key, prefix, group, tag, target].some((each) => each !== undefined);
 
-function groupRows(tx: Tx, { filter, by, limit, after }: GroupSearch, looked: Sql): PromiseLike<Row[]> {
+function groupRows(
+  tx: Tx,
+  { filter, by, limit, after, byTeam = false }: GroupSearch,
+  looked: Sql,
+): PromiseLike<Row[]> {
   return tx<Row[]>`
     with ${looked}, named as materialized (
       select w.id, e.target, e.class, e.error
@@ -152,22 +162,30 @@ function groupRows(tx: Tx, { filter, by, limit, after }: GroupSearch, looked: Sq
     ), grouped as materialized (
       select k.key, count(*)::int as count, count(distinct k.schedule_id)::int as schedules, min(k.died_at) as first_at, max(k.died_at) as last_at,
         (array_agg(distinct k.error_group) filter (where k.error_group is not null))[1:${errorGroupsMax + 1}] as groups,
-        min(k.target) as target, min(k.class) as class, min(k.error) as error, min(k.reason) as reason
-      from keyed k group by k.key
+        min(k.target) as target, min(k.class) as class, min(k.error) as error, min(k.reason) as reason, min(k.turn) as turn
+      from ${byTeam ? turnsOfTeams(tx) : tx`(select *, 1 as turn from keyed)`} k group by k.key
     ), samples as materialized (
       select distinct on (k.key) k.key, k.occurrence, k.schedule_id, k.kind, k.n from keyed k order by k.key, k.died_at desc, k.schedule_id desc
     ), page as (
       select g.* from grouped g
       ${after === undefined ? tx`` : tx`where g.count < ${after.count} or (g.count = ${after.count} and g.key > ${after.key})`}
-      order by g.count desc, g.key limit ${limit + 1}
+      order by g.turn, g.count desc, g.key limit ${limit + 1}
     )
     select carillon.clock() as now, (select count(*)::int from ${hasOwners(filter) ? tx`wanted` : tx`looked`}) as looked, (select more from edge) as more,
+      (select count(*)::int from grouped) as groups,
       (select min(died_at) from looked) as "lookedFrom", p.key, p.count, p.schedules, p.first_at as "firstAt", p.last_at as "lastAt",
       p.groups as "errorGroups", p.target, p.class as "errorClass", p.error, p.reason,
       l.occurrence, l.schedule_id as "scheduleId", l.kind, l.n
     from (values (true)) v (one) left join page p on true
     left join samples l on l.key = p.key
-    order by p.count desc, p.key`;
+    order by p.turn, p.count desc, p.key`;
+}
+
+/** SQL: the jobs `keyed`, each with the place of its group among those of its team, the largest first. */
+function turnsOfTeams(tx: Tx): Sql {
+  return tx`
+    (select c.*, dense_rank() over (partition by c.team_id order by c.of_team desc, c.key) as turn
+    from (select k.*, count(*) over (partition by k.team_id, k.key) as of_team from keyed k) c)`;
 }
 
 /** SQL: the shared fields of the group of a job `w` with the error `n`, as one text. */

@@ -134,7 +134,7 @@ export function newestLooked(tx: Tx, filter: DeadFilter, streams: DeadStreams) {
     read as materialized (
       select d.*, row_number() over (partition by o.place order by d.died_at desc) as nth, row_number() over (order by d.died_at desc) as place
       from ${streamRows(tx, streams)} cross join lateral (
-        select d.occurrence, d.schedule_id, d.kind, d.n, d.died_at, d.reason, d.error_group from carillon.dead_jobs d
+        select d.occurrence, d.schedule_id, d.kind, d.n, d.died_at, d.reason, d.error_group, d.team_id from carillon.dead_jobs d
         where ${inStream(tx, streams, filter)} order by ${streamOrder(tx, streams, "desc")} d.died_at desc limit ${share + 1}) d
     ), cut as materialized (
       select died_at from read where nth > ${share} or place > ${lookedMax} order by died_at desc limit 1

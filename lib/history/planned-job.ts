@@ -21,6 +21,18 @@ export async function readAnyJob(tx: Tx, id: string): Promise<JobRead | null> {
 }
 
 /**
+ * Whether the schedule that the id of a job names has a key under the prefix. No job is read, so that
+ * the time of the answer does not depend on whether a schedule of another prefix has the job.
+ */
+export async function isJobUnder(tx: Tx, id: string, prefix: string): Promise<boolean> {
+  const key = parseJobId(id);
+  if (key === null) return false;
+  const rows = await tx`
+    select from (select key from carillon.schedules where id = ${key.scheduleId} offset 0) s where starts_with(s.key, ${prefix})`;
+  return rows.length > 0;
+}
+
+/**
  * Whether a schedule runs once and deletes itself at its end: a job requested without a lasting
  * schedule.
  */

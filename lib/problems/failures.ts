@@ -2,24 +2,32 @@ import type { Tx } from "../db/connect.ts";
 import { groupJobs, type JobGroup } from "../history/error-groups.ts";
 import { type NotedOutage, readOutages } from "../parcel/outages.ts";
 
-/** Dead jobs with one error at one target. */
-export interface DeadGroup extends JobGroup {
+/** Dead jobs by target and error. */
+export interface DeadGroups {
+  items: JobGroup[];
+  /** Jobs and groups of all that were looked at, with those beyond the bound of the list. */
+  all: { jobs: number; groups: number };
   /** There are more dead jobs than were looked at. */
   more: boolean;
 }
 
-const groupsMax = 20;
+/** Groups of dead jobs that are listed. */
+export const groupsMax = 20;
 
-/** The newest dead jobs by target and error, the largest groups first. */
-export async function readDeadGroups(tx: Tx, prefix: string | null): Promise<DeadGroup[]> {
+/**
+ * The newest dead jobs by target and error. Each team's largest group is taken first, so that many
+ * groups of one team hide none of another's.
+ */
+export async function readDeadGroups(tx: Tx, prefix: string | null): Promise<DeadGroups> {
   const filter = prefix === null ? {} : { prefix };
-  const { items, more } = await groupJobs(tx, {
+  const { items, groups, looked, more } = await groupJobs(tx, {
     filter,
     state: "dead",
     by: "target,error",
     limit: groupsMax,
+    byTeam: true,
   });
-  return items.map((group) => ({ ...group, more }));
+  return { items, all: { jobs: looked, groups }, more };
 }
 
 /** An outage that is over. */

@@ -1,7 +1,8 @@
 import { isoInstant } from "../cadence/zone/civil.ts";
 import { spanText } from "../explain/late.ts";
+import type { JobGroup } from "../history/error-groups.ts";
 import type { Amount } from "../stats/standing.ts";
-import type { DeadGroup, Losses, PastOutage } from "./failures.ts";
+import { type DeadGroups, groupsMax, type Losses, type PastOutage } from "./failures.ts";
 import { jobsMax, type LateCause, type LateWork, parcelsMax } from "./late-work.ts";
 import { amountText, grouped, type Problem, type ProblemKind, problem } from "./problem.ts";
 import { type Waiting, waitingMax } from "./set-aside.ts";
@@ -97,26 +98,54 @@ const waitingJobs = (prefix: string | null, dueBefore: Date, target: { target?: 
   command: "carillon jobs",
 });
 
-export function deadProblems(groups: readonly DeadGroup[], prefix: string | null): Problem[] {
-  return groups.map(({ target, error, errorGroups, count: counted, more, firstAt, sample }) => {
-    const count = { count: counted, more };
-    const where = target === null ? "" : ` at ${target}`;
-    const why = error === null || error === "" ? "no attempt is left." : shortened(error);
-    const [errorGroup] = errorGroups ?? [];
-    return problem({
-      kind: "dead-jobs",
-      since: firstAt,
-      count,
-      text: `${amountText(count, "job is", "jobs are")} dead${where}: ${why}`,
-      sample: sample.id,
-      path: "/v1/jobs",
-      query: {
-        state: "dead",
-        ...(errorGroup === undefined ? {} : { errorGroup }),
-        ...prefixed(prefix),
-      },
-      command: "carillon jobs",
-    });
+export function deadProblems({ items, all, more }: DeadGroups, prefix: string | null): Problem[] {
+  const listed = items.map((group) => deadGroup(group, more, prefix));
+  const groups = all.groups - items.length;
+  if (groups === 0) return listed;
+  const jobs = all.jobs - items.reduce((sum, { count }) => sum + count, 0);
+  return [...listed, unlistedDead({ jobs, groups, more }, prefix)];
+}
+
+function deadGroup(
+  { target, error, errorGroups, count: counted, firstAt, sample }: JobGroup,
+  more: boolean,
+  prefix: string | null,
+): Problem {
+  const count = { count: counted, more };
+  const where = target === null ? "" : ` at ${target}`;
+  const why = error === null || error === "" ? "no attempt is left." : shortened(error);
+  const [errorGroup] = errorGroups ?? [];
+  return problem({
+    kind: "dead-jobs",
+    since: firstAt,
+    count,
+    text: `${amountText(count, "job is", "jobs are")} dead${where}: ${why}`,
+    sample: sample.id,
+    path: "/v1/jobs",
+    query: {
+      state: "dead",
+      ...(errorGroup === undefined ? {} : { errorGroup }),
+      ...prefixed(prefix),
+    },
+    command: "carillon jobs",
+  });
+}
+
+/** The groups of dead jobs beyond the bound of the list. */
+function unlistedDead(
+  { jobs, groups, more }: { jobs: number; groups: number; more: boolean },
+  prefix: string | null,
+): Problem {
+  const count = { count: jobs, more };
+  const inGroups = amountText({ count: groups, more }, "other group");
+  return problem({
+    kind: "dead-jobs",
+    since: null,
+    count,
+    text: `${amountText(count, "job is", "jobs are")} dead in ${inGroups}: only ${groupsMax} groups are listed here, each team's largest first.`,
+    path: "/v1/jobs:groups",
+    query: { state: "dead", ...prefixed(prefix) },
+    command: "carillon errors",
   });
 }
 

@@ -46,7 +46,7 @@ interface Entry extends QueueMessage {
 type SendEntries = (entries: readonly Entry[], sending: Sending) => Promise<Sent[]>;
 
 export function messageSender(deps: MessageSenderDeps): SendMessages {
-  const own = new Set(deps.ownUrls.map(accountAndName));
+  const isOwn = oneOf(deps.ownUrls);
   const urls = new Map<string, Promise<string>>();
   const urlOf = (queue: string) => {
     const known = urls.get(queue);
@@ -82,7 +82,7 @@ export function messageSender(deps: MessageSenderDeps): SendMessages {
     if (over !== undefined) return entries.map(() => over);
     const url = await urlOf(queue).catch((error: unknown) => thrown(error, error instanceof OtherRegion));
     if (typeof url === "string")
-      return own.has(accountAndName(url))
+      return isOwn(url)
         ? entries.map(() => failed("This is one of Carillon's own queues.", true))
         : sendTo(url)(entries, sending);
     sending.heard([url]);
@@ -189,12 +189,18 @@ class OtherRegion extends Error {
 }
 
 /**
- * The account and the name, at the end of every queue URL. The host does not matter, since all
- * requests go to one endpoint.
+ * Tells whether a URL is that of one of these queues. Its end counts: the account and the name. The
+ * host does not matter, since all requests go to one endpoint. An emulator finds queues by name in
+ * every account, so the name of a queue outside of AWS is enough.
  */
-function accountAndName(url: string): string {
-  return url.split("/").slice(-2).join("/");
+function oneOf(urls: readonly string[]): (url: string) => boolean {
+  const ends = new Set(urls.map((url) => endOf(url, inAws.test(url) ? 2 : 1)));
+  return (url) => ends.has(endOf(url, 1)) || ends.has(endOf(url, 2));
 }
+
+const inAws = /^https?:\/\/[^/]+\.amazonaws\./;
+
+const endOf = (url: string, parts: number) => url.split("/").slice(-parts).join("/");
 
 async function findUrl(sqs: SQSClient, queue: string): Promise<string> {
   const [, urlRegion] = /^https?:\/\/sqs\.([a-z0-9-]+)\.amazonaws\./.exec(queue) ?? [];

@@ -48,6 +48,7 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     backfillSchedule: operation("backfillSchedule"),
     jobsOfSchedule: operation("jobsOfSchedule"),
     readJob: operation("readJob"),
+    isJobUnder: operation("isJobUnder"),
     deadJobs: operation("deadJobs"),
     searchKey: operation("searchKey"),
     searchJobs: operation("searchJobs"),
@@ -432,5 +433,25 @@ describe("the log", () => {
       path: "/v1/schedules/a%0Ab",
       by: "admin",
     });
+  });
+
+  test("The line of a request tells apart tokens of two prefixes with the same name", async () => {
+    const named = (id: string, prefix: string | null): PresentedToken => ({
+      ...plain,
+      id,
+      name: "first",
+      scope: "read",
+      prefix,
+    });
+    const known: Readonly<Record<string, PresentedToken>> = {
+      all: named("4", null),
+      team: named("5", "shop:"),
+    };
+    const { send, lines } = setup({ findToken: async (bearer) => known[bearer] ?? null });
+    for (const as of ["all", "team", "unknown"]) await send("GET", "/nowhere", { as });
+    const [all, team, unknown] = lines.map((line) => JSON.parse(line));
+    expect(all).toMatchObject({ by: "first", tokenId: "4", prefix: null });
+    expect(team).toMatchObject({ by: "first", tokenId: "5", prefix: "shop:" });
+    expect(Object.keys(unknown)).not.toContain("tokenId");
   });
 });

@@ -53,7 +53,7 @@ describe("the groups of dead jobs", () => {
   test("dead jobs are grouped by target and normalised error, the largest group first", async () => {
     await sixFail();
     const { items, next, ...rest } = await search();
-    expect(rest).toEqual({ looked: 6, more: false, lookedFrom: null });
+    expect(rest).toEqual({ groups: 3, looked: 6, more: false, lookedFrom: null });
     expect(next).toBeUndefined();
     expect(items).toMatchObject([
       {
@@ -149,7 +149,7 @@ describe("the groups of dead jobs", () => {
       from (select * from carillon.dead_jobs order by died_at desc limit 1) d cross join generate_series(1, 20000) g`;
     const { items, ...rest } = await search();
     expect(items.map(({ count }) => count)).toEqual([20_000]);
-    expect(rest).toEqual({ looked: 20_000, more: true, lookedFrom: at(6 * second + 1) });
+    expect(rest).toEqual({ groups: 1, looked: 20_000, more: true, lookedFrom: at(6 * second + 1) });
     expect(await counts({ filter: { to: at(6 * second + 1) } })).toHaveLength(3);
   });
 });

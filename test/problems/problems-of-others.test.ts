@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { groupsMax } from "../../lib/problems/failures.ts";
 import { parcelsMax } from "../../lib/problems/late-work.ts";
 import { readProblems } from "../../lib/problems/read-problems.ts";
 import { waitingMax } from "../../lib/problems/set-aside.ts";
+import { failed } from "../../lib/target/delivery.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
-import { day, minute } from "../support/instants.ts";
+import { day, minute, second } from "../support/instants.ts";
 import { functionRoles } from "../support/role-logins.ts";
 
 /** The rows of another team: more than an answer looks at, and newer than those of the caller. */
@@ -132,5 +134,46 @@ describe("with more late jobs of another team than one answer looks up", () => {
     expect((await problems(null)).problems).toMatchObject([
       { kind: "late-jobs", count: { count: 0, more: true } },
     ]);
+  });
+});
+
+describe("with more groups of dead jobs than one answer lists", () => {
+  const once = { retry: { attempts: 1 } };
+
+  /** Two dead jobs of each error of one team, and one dead job of another. */
+  async function fail(errors: number): Promise<void> {
+    for (const team of ["bank:", "shop:"]) await world.sql`select carillon.keep_team(${team})`;
+    world.outcome = ({ key }) => failed(`cause ${"x".repeat(Number(key.split(":")[1]) + 1)}`);
+    for (let n = 0; n < errors; n++)
+      for (const key of [`shop:${n}`, `shop:${n}:b`]) await world.put(key, { when: "in 1s", ...once });
+    await world.put("bank:99", { when: "in 1s", ...once });
+    await world.tick();
+    await world.clock.advance(second);
+    await world.work();
+  }
+
+  const dead = async (prefix: string | null) =>
+    (await problems(prefix)).problems.filter(({ kind }) => kind === "dead-jobs");
+
+  test("A team with many groups of dead jobs hides no smaller one of another team from a caller of all keys", async () => {
+    await fail(groupsMax);
+    const listed = (await dead(null)).filter(({ see }) => see.path === "/v1/jobs");
+    expect(listed.map(({ count }) => count.count)).toEqual([...Array(groupsMax - 1).fill(2), 1]);
+    expect(await dead("bank:")).toHaveLength(1);
+  });
+
+  test("Groups of dead jobs beyond those that are listed are one problem, with their jobs and the request that lists them", async () => {
+    await fail(groupsMax + 2);
+    const found = await dead("shop:");
+    expect(found).toHaveLength(groupsMax + 1);
+    expect(found.find(({ see }) => see.path === "/v1/jobs:groups")).toEqual({
+      kind: "dead-jobs",
+      since: null,
+      count: { count: 4, more: false },
+      text: `4 jobs are dead in 2 other groups: only ${groupsMax} groups are listed here, each team's largest first.`,
+      sample: null,
+      see: { path: "/v1/jobs:groups", query: { state: "dead", prefix: "shop:" } },
+      command: "carillon errors --state dead --prefix shop:",
+    });
   });
 });

@@ -17,7 +17,7 @@ import { attributeBytes, attributeBytesMax } from "../../lib/schedule/shape/targ
 import { done } from "../../lib/target/delivery.ts";
 import { envelope } from "../../lib/target/envelope.ts";
 import { queueTarget } from "../../lib/target/queue-target.ts";
-import { functionsKeyId, localQueueArn } from "../../lib/tools/local/local-account.ts";
+import { functionsKeyId, localAccount, localQueueArn } from "../../lib/tools/local/local-account.ts";
 import { type QueueEmulator, startQueues } from "../../lib/tools/local/queue/start-queues.ts";
 import { claimedJob } from "../support/claimed-job.ts";
 import { deliveryContext } from "../support/delivery-context.ts";
@@ -52,11 +52,11 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-function target(sqs = functions) {
+function target(sqs = functions, ownUrl = emulator.queueUrl("carillon-fast")) {
   const deliver = queueTarget({
     sqs,
     clock: manualClock(at(3 * second).toISOString()),
-    ownUrls: [emulator.queueUrl("carillon-fast")],
+    ownUrls: [ownUrl],
   });
   return (jobs: Parameters<typeof deliver>[0]) => deliver(jobs, deliveryContext());
 }
@@ -229,10 +229,29 @@ test("a missing queue fails its own jobs, is looked up again each time, and fail
   expect((await deliver(jobs)).map(({ kind }) => kind)).toEqual(["failed", "done", "failed"]);
 });
 
-test.each(["carillon-fast", "arn", "url"])("Carillon's own queues cannot be targets (%s)", async (form) => {
-  const queue =
-    { arn: localQueueArn("carillon-fast"), url: emulator.queueUrl("carillon-fast") }[form] ?? form;
-  expect(await target()([job(queue)])).toMatchObject([{ kind: "failed", giveUp: true }]);
+const otherAccount = "111111111111";
+
+test.each(["carillon-fast", "arn", "arn of another account", "url", "url of another account"])(
+  "Carillon's own queues cannot be targets (%s)",
+  async (form) => {
+    const arn = localQueueArn("carillon-fast");
+    const url = emulator.queueUrl("carillon-fast");
+    const queue =
+      {
+        arn,
+        "arn of another account": arn.replace(localAccount, otherAccount),
+        url,
+        "url of another account": url.replace(localAccount, otherAccount),
+      }[form] ?? form;
+    expect(await target()([job(queue)])).toMatchObject([{ kind: "failed", giveUp: true }]);
+  },
+);
+
+test("In AWS a queue of another account may have the name of one of Carillon's own", async () => {
+  const urlIn = (account: string) => `https://sqs.us-east-1.amazonaws.com/${account}/carillon-fast`;
+  const deliver = target(functions, urlIn("123456789012"));
+  expect(await deliver([job(urlIn(otherAccount))])).toEqual([done]);
+  expect(await deliver([job(urlIn("123456789012"))])).toMatchObject([{ kind: "failed", giveUp: true }]);
 });
 
 test("a message that SQS refuses or leaves out of its answer fails alone", async () => {

@@ -27,7 +27,7 @@ import { type LabelRead, readLabel } from "../../history/groups/read-label.ts";
 import { jobsOf } from "../../history/job-history.ts";
 import { type JobSearch, searchJobs } from "../../history/jobs/search-jobs.ts";
 import { type NextOccurrences, nextOccurrences } from "../../history/next-occurrences.ts";
-import { readAnyJob } from "../../history/planned-job.ts";
+import { isJobUnder, readAnyJob } from "../../history/planned-job.ts";
 import { type Preview, type PreviewParams, previewSchedule } from "../../history/preview.ts";
 import { readSchedule, type ScheduleRead } from "../../history/read-schedule.ts";
 import { searchKey } from "../../history/search-histories.ts";
@@ -153,6 +153,7 @@ export interface Operations extends BoardOperations {
   enqueueJob(params: EnqueueParams): Promise<Enqueued>;
   /** Also finds a planned job that no tick has made yet. */
   readJob(id: string): Promise<JobRead | null>;
+  isJobUnder(id: string, prefix: string): Promise<boolean>;
   /** A page may be short and still have a `next`, because it scans a limited number of jobs. */
   deadJobs(search: DeadSearch): Promise<Page<JobRead, DeadPlace>>;
   searchKey(search: Parameters<typeof searchKey>[1]): Promise<Page<JobRead, JobKey>>;
@@ -261,6 +262,7 @@ export function makeOperations(deps: OperationDeps): Operations {
       return enqueueJob(deps, params);
     },
     readJob: (id) => readAnyJob(sql, id),
+    isJobUnder: (id, prefix) => isJobUnder(sql, id, prefix),
     deadJobs: (search) => listDead(sql, search),
     searchKey: (search) => searchKey(sql, search),
     searchJobs: (search) => searchJobs(sql, search),

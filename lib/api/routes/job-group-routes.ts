@@ -65,7 +65,8 @@ export function jobGroupRoutes(operations: Operations): Route[] {
         const place = readSearchCursor(cursor, "job-groups", given, (text) => readGroupPlace(text) !== null);
         const after = place === undefined ? undefined : (readGroupPlace(place) ?? undefined);
         const { state, by, ...filter } = given;
-        const { items, next, ...rest } = await operations.failures.group({ state, by, filter, limit, after });
+        const found = await operations.failures.group({ state, by, filter, limit, after });
+        const { items, next, groups: _, ...rest } = found;
         const more =
           next === undefined ? {} : { cursor: writeSearchCursor("job-groups", given, groupPlaceText(next)) };
         return {

@@ -25,7 +25,7 @@ import {
   retryManyShape,
 } from "../request/job-filter.ts";
 import { pageQuery } from "../request/query.ts";
-import { narrowed, narrowedOrRefused, reaches, refuseForeignKey } from "../request/reach.ts";
+import { narrowed, narrowedOrRefused, refuseForeignKey } from "../request/reach.ts";
 import { noQuery, type Route, readShape, route, workRoute } from "../request/route.ts";
 import { readSearchCursor, writeSearchCursor } from "../request/search-cursor.ts";
 import { jobListView, jobView } from "../views/job-view.ts";
@@ -70,9 +70,9 @@ function readRoutes(operations: Operations): Route[] {
       query: noQuery,
       doc: jobDocs.get,
       answer: async ({ parameter, token }) => {
-        const id = parameter("id");
+        const id = await reachedId(operations, token, parameter("id"));
         const job = await operations.readJob(id);
-        if (job === null || !reaches(token, job.key)) throw missing(id);
+        if (job === null) throw missing(id);
         return { status: 200, body: jobView(job) };
       },
     }),
@@ -230,10 +230,8 @@ function goOn(list: "retries" | "cancels", filter: object, next: string | undefi
 }
 
 /** A job whose key the token does not reach is treated as missing. */
-async function reachedId(operations: Operations, token: Token, id: string): Promise<string> {
-  if (token.prefix === null) return id;
-  const job = await operations.readJob(id);
-  if (job === null || !reaches(token, job.key)) throw missing(id);
+async function reachedId(operations: Operations, { prefix }: Token, id: string): Promise<string> {
+  if (prefix !== null && !(await operations.isJobUnder(id, prefix))) throw missing(id);
   return id;
 }
 

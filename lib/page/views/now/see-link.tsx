@@ -24,7 +24,8 @@ export function SeeLink({ see: { path, query }, about }: SeeLinkProps) {
       Show<span className="hidden">: {about}</span>
     </>
   );
-  if (path === "/v1/jobs")
+  // The view of dead jobs has their groups above its list.
+  if (path === "/v1/jobs" || path === "/v1/jobs:groups")
     return (
       <Link to="/jobs" search={readJobSearch(query)} className="button">
         {text}
