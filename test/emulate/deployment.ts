@@ -21,6 +21,14 @@ export interface Deployment {
   readonly outputs: z.output<typeof outputs>[typeof stackName];
 }
 
+/** The emulator's address of the API; the stack's output has an address of AWS. */
+export function apiAddress(apiUrl: string, { AWS_ENDPOINT_URL }: EmulatorEnvironment): string {
+  const { hostname, pathname } = new URL(apiUrl);
+  const [apiId] = hostname.split(".");
+  const [, stage] = pathname.split("/");
+  return `${AWS_ENDPOINT_URL}/restapis/${apiId}/${stage}/_user_request_`;
+}
+
 /**
  * Synthesises the app, leaves out the emulator's gaps, and deploys the rest with the CDK's own CLI,
  * including bootstrap, assets and change set.

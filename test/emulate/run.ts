@@ -5,7 +5,7 @@ import path from "node:path";
 import { type EmulatorEnvironment, emulatorAt, ownerSecret } from "../../infra/tools/localstack/emulator.ts";
 import { localstackSettings } from "../../infra/tools/localstack/profile.ts";
 import { startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
-import { type Deployment, deployTo, stackName } from "./deployment.ts";
+import { apiAddress, type Deployment, deployTo, stackName } from "./deployment.ts";
 import { type EmulatorProcess, pinned, startEmulator } from "./emulator-process.ts";
 import { gapsOf } from "./gaps.ts";
 import { page, type Section } from "./page.ts";
@@ -90,15 +90,11 @@ function readSection({ given, whole }: Deployment, emulator: EmulatorEnvironment
   return readBack(given, whole, emulator, stackName);
 }
 
-/** Uses the emulator's address of the API; the stack's output has an address of AWS. */
 async function smokeTest({ outputs }: Deployment, emulator: EmulatorEnvironment): Promise<string> {
-  const { hostname, pathname } = new URL(outputs.ApiUrl);
-  const [apiId] = hostname.split(".");
-  const [, stage] = pathname.split("/");
   const env = {
     ...process.env,
     ...emulator,
-    CARILLON_URL: `${emulator.AWS_ENDPOINT_URL}/restapis/${apiId}/${stage}/_user_request_`,
+    CARILLON_URL: apiAddress(outputs.ApiUrl, emulator),
     CARILLON_TOKEN_SECRET: outputs.AdminTokenSecret,
     INGEST_QUEUE_URL: outputs.IngestQueueUrl.replace("//localhost:", "//127.0.0.1:"),
   };
