@@ -21,8 +21,15 @@ export const deliveryRows: readonly Mutant[] = [
   {
     name: "Carillon's own queues are not allowed as targets",
     file: messages,
-    text: "return own.has(accountAndName(url))\n",
-    replacement: "return own.has(url)\n",
+    text: "return isOwn(url)\n",
+    replacement: "return deps.ownUrls.includes(url)\n",
+    tests: [queueTest],
+  },
+  {
+    name: "Carillon's own queues are not allowed as targets in another account of an emulator",
+    file: messages,
+    text: "inAws.test(url) ? 2 : 1",
+    replacement: "2",
     tests: [queueTest],
   },
   {

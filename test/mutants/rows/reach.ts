@@ -106,15 +106,15 @@ export const reachRows: readonly Mutant[] = [
   {
     name: "reach: a job of another prefix is not read",
     file: jobs,
-    text: "if (job === null || !reaches(token, job.key)) throw missing(id);\n        return",
-    replacement: "if (job === null) throw missing(id);\n        return",
+    text: 'const id = await reachedId(operations, token, parameter("id"));\n',
+    replacement: 'const id = parameter("id");\n',
     tests: [reachTest],
   },
   {
     name: "reach: a job of another prefix is neither cancelled nor retried",
     file: jobs,
-    text: "  if (token.prefix === null) return id;\n",
-    replacement: '  if (token.prefix !== "") return id;\n',
+    text: "  if (prefix !== null && !(await operations.isJobUnder(id, prefix))) throw missing(id);\n",
+    replacement: "  void [prefix, operations];\n",
     tests: [reachTest],
   },
   {

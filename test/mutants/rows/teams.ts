@@ -6,7 +6,7 @@ const room = ["test/parcel/team-room.test.ts"];
 const made = ["test/parcel/team-of-parcels.test.ts"];
 const fairOrder = ["test/local/queues/fair-order.test.ts"];
 
-/** One team's many jobs do not make the jobs of other teams late. */
+/** One team's many jobs do not make the jobs of other teams late, and hide none of them. */
 export const teamRows: readonly Mutant[] = [
   {
     name: "the jobs of a team that fill a parcel travel apart",
@@ -175,5 +175,12 @@ export const teamRows: readonly Mutant[] = [
     text: "inFlight.set(group, (inFlight.get(group) ?? 0) + 1);",
     replacement: "",
     tests: fairOrder,
+  },
+  {
+    name: "many groups of dead jobs of one team hide none of another from the problems",
+    file: "lib/problems/failures.ts",
+    text: "    byTeam: true,\n",
+    replacement: "",
+    tests: ["test/problems/problems-of-others.test.ts"],
   },
 ];
