@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "eba1c8664652697caf3aace2c4e042d966a3b48651ee89e42a931bbe8a6733d1",
+  migrationsDigest: "bc3703149e1d09f1b1bd9299418e97ff75c8750d10d6749b5fdb7bbe34f76e9c",
 } as const;
