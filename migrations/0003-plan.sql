@@ -59,12 +59,14 @@ create table carillon.backlog (
   -- The target of the row's jobs where they travel apart from those of other targets; 0 where they travel together, and where the target is not known
   -- yet. It is a hint: the tick compares it with the schedule when the row's turn comes, and corrects it.
   target_id int not null default 0,
+  -- The team of the row's schedule, 0 for none; a hint too.
+  team_id int not null default 0,
   constraint backlog_lists_match check (cardinality(occurrences) between 1 and 10000 and cardinality(dues) = cardinality(occurrences)),
   constraint backlog_is_owed check (taken >= 0 and taken < cardinality(occurrences))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2147483647);
--- Read by the tick: the rows of one target in the order of their turns.
-create index backlog_target on carillon.backlog (target_id, turn_at, id);
+-- Read by the tick: the rows of one team at one target in the order of their turns.
+create index backlog_line on carillon.backlog (target_id, team_id, turn_at, id);
 -- Read by the tick: whether any row is next.
 create index backlog_turn on carillon.backlog (turn_at, id);
 -- Read by claims in a lane, by backfills, edits and reads of one schedule.

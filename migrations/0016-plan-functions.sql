@@ -1,55 +1,66 @@
 -- Functions are checked when they run: they name each other in no order.
 set local check_function_bodies = off;
 
--- Gives the targets with rows of the backlog that are due by p_up_to, without the full targets (p_full), and how
--- many rows of each the tick may read, p_max in all. The target that has waited longest comes first. It steps
--- from target to target through the index, however many rows each target has.
+-- Gives the lines with rows of the backlog that are due by p_up_to, without the full lines (p_full_targets and
+-- p_full_teams, by place), and how many rows of each the tick may read, p_max in all. A line is a target and a
+-- team, each 0 for none. The line that has waited longest comes first. It steps from line to line through the
+-- index, however many rows each line has.
 -- Locks: none.
--- Returns: one row per target.
+-- Returns: one row per line.
 -- Called by: rowsInTurn in lib/plan/backlog.ts.
-create or replace function carillon.backlog_targets(p_up_to timestamptz, p_full int[], p_max int) returns table (target_id int, rows_max int)
+create or replace function carillon.backlog_lines(p_up_to timestamptz, p_full_targets int[], p_full_teams int[], p_max int)
+  returns table (target_id int, team_id int, rows_max int)
   language sql stable
   set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
   as $$
-    with recursive targets as (
-      (select b.target_id from carillon.backlog b order by b.target_id limit 1)
+    with recursive lines as (
+      (select b.target_id, b.team_id from carillon.backlog b order by b.target_id, b.team_id limit 1)
       union all
-      select (select b.target_id from carillon.backlog b where b.target_id > t.target_id order by b.target_id limit 1)
-      from targets t where t.target_id is not null
+      select n.target_id, n.team_id
+      from lines l cross join lateral (
+        select b.target_id, b.team_id from carillon.backlog b where (b.target_id, b.team_id) > (l.target_id, l.team_id)
+        order by b.target_id, b.team_id limit 1) n
     ), waiting as (
-      select t.target_id, f.turn_at
-      from targets t cross join lateral (
-        select b.turn_at from carillon.backlog b where b.target_id = t.target_id and b.turn_at <= p_up_to order by b.turn_at limit 1) f
-      where t.target_id <> all (p_full)
-      order by f.turn_at, t.target_id limit p_max
+      select l.target_id, l.team_id, f.turn_at
+      from lines l cross join lateral (
+        select b.turn_at from carillon.backlog b
+        where b.target_id = l.target_id and b.team_id = l.team_id and b.turn_at <= p_up_to order by b.turn_at limit 1) f
+      where not exists (
+        select from unnest(p_full_targets, p_full_teams) u (target_id, team_id) where u.target_id = l.target_id and u.team_id = l.team_id)
+      order by f.turn_at, l.target_id, l.team_id limit p_max
     )
-    select w.target_id, greatest(1, p_max / count(*) over ())::int from waiting w
+    select w.target_id, w.team_id, greatest(1, p_max / count(*) over ())::int from waiting w
   $$;
 
--- Moves the backlog of an edited schedule to its new target. Without it the rows would wait at the former target.
--- Locks: the rows of the backlog of the schedule. The edit has the schedule.
+-- Moves the backlog of an edited schedule to its new target or team. Without it the rows would wait in the former
+-- line.
+-- Locks: the rows of the backlog of the schedule. The caller has the schedule.
 -- Returns: null.
--- Called by: trigger schedules_backlog_moved, after update of target_id or queue on carillon.schedules, for each row.
+-- Called by: trigger schedules_backlog_moved, after update of target_id, queue or team_id on carillon.schedules, for
+-- each row.
 create or replace function carillon.move_backlog() returns trigger
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
   as $$
 begin
-  update carillon.backlog b set target_id = coalesce(carillon.apart_target(new.queue, new.target_id), 0) where b.schedule_id = new.id;
+  update carillon.backlog b set target_id = coalesce(carillon.apart_target(new.queue, new.target_id), 0), team_id = coalesce(new.team_id, 0)
+  where b.schedule_id = new.id;
   return null;
 end $$;
 
--- Gives a new row of the backlog the number of its target, where its jobs travel apart from those of other targets; 0 where they do not.
+-- Gives a new row of the backlog its line: the number of its target, where its jobs travel apart from those of
+-- other targets, and of its team; 0 for none.
 -- Locks: none.
 -- Returns: the row.
 -- Called by: trigger backlog_named, before insert on carillon.backlog, for each row.
-create or replace function carillon.name_backlog_target() returns trigger
+create or replace function carillon.name_backlog_line() returns trigger
   language plpgsql security definer
   set search_path = pg_catalog, pg_temp
   as $$
 begin
-  select coalesce(carillon.apart_target(s.queue, s.target_id), 0) into new.target_id from carillon.schedules s where s.id = new.schedule_id;
+  select carillon.apart_target(s.queue, s.target_id), s.team_id into new.target_id, new.team_id from carillon.schedules s where s.id = new.schedule_id;
   new.target_id := coalesce(new.target_id, 0);
+  new.team_id := coalesce(new.team_id, 0);
   return new;
 end $$;

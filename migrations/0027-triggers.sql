@@ -60,9 +60,9 @@ create trigger jobs_stirred after insert or update on carillon.jobs for each row
   when (new.occurrence < transaction_timestamp() - interval '24 hours')
   execute function carillon.note_stirred();
 
--- safe: it adds the target to rows that the previous release writes, and refuses none
-create trigger backlog_named before insert on carillon.backlog for each row execute function carillon.name_backlog_target();
+-- safe: it adds the target and the team to rows that the previous release writes, and refuses none
+create trigger backlog_named before insert on carillon.backlog for each row execute function carillon.name_backlog_line();
 
 -- safe: the same
-create trigger schedules_backlog_moved after update of target_id, queue on carillon.schedules
-  for each row when (old.target_id is distinct from new.target_id or old.queue <> new.queue) execute function carillon.move_backlog();
+create trigger schedules_backlog_moved after update of target_id, queue, team_id on carillon.schedules
+  for each row when (old.target_id is distinct from new.target_id or old.queue <> new.queue or old.team_id is distinct from new.team_id) execute function carillon.move_backlog();

@@ -131,7 +131,7 @@ grant select on carillon.pulse_targets, carillon.pulses, carillon.pulses_passed 
 grant execute on function carillon.keep_team, carillon.note_usage, carillon.per_year_of, carillon.quota_usage, carillon.assign_team, carillon.recount_usage, carillon.message_group, carillon.message_groups, carillon.one_team to carillon_tick;
 grant select on carillon.quota_limits, carillon.team_list, carillon.teams, carillon.usage to carillon_tick;
 grant execute on function carillon.apart_target, carillon.attach_days,
-  carillon.attach_missing_days, carillon.backlog_targets, carillon.claim_events, carillon.clock,
+  carillon.attach_missing_days, carillon.backlog_lines, carillon.claim_events, carillon.clock,
   carillon.drop_day_of_jobs, carillon.drop_day_of_plan, carillon.end_lease,
   carillon.end_lease_of_some, carillon.forget_audit, carillon.forget_failures,
   carillon.forget_queue_sizes, carillon.hand_over_lanes, carillon.is_archived,

@@ -142,6 +142,7 @@ export interface Problem {
     | "plan-behind"
     | "no-worker"
     | "late-jobs"
+    | "backlog-full"
     | "target-full"
     | "dead-jobs"
     | "missed"
@@ -154,7 +155,7 @@ export interface Problem {
   since: InstantText | null;
   count: Amount;
   text: string;
-  /** One of the counted jobs, commands, rows or holds. */
+  /** One of the counted jobs, commands, rows, holds or schedules. */
   sample: string | null;
   /** The GET request that lists what was counted. */
   see: { path: string; query: Readonly<Record<string, string>> };

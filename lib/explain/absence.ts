@@ -91,7 +91,7 @@ function explainRun(facts: Facts, planner: VersionFact, place: Place, due: numbe
       owedBefore === 0 ? "it is the next of its schedule" : `${owedBefore} of its schedule come first`;
     return {
       outcome: "backlog",
-      sentence: `Was missed and waits in the backlog: ${before}.${fullTargetText(facts)}`,
+      sentence: `Was missed and waits in the backlog: ${before}.${fullLineText(facts)}`,
       ...(isShut(facts) ? { reason: "target" } : {}),
       backlog: { before: owedBefore },
     };
@@ -115,14 +115,15 @@ function explainRun(facts: Facts, planner: VersionFact, place: Place, due: numbe
   );
 }
 
-const isShut = ({ fullTarget, heldSince, heldUntil, now }: Facts) =>
-  fullTarget !== null && (heldSince === null || (heldUntil !== null && heldUntil <= now));
+const isShut = ({ fullLine, heldSince, heldUntil, now }: Facts) =>
+  fullLine !== null && (heldSince === null || (heldUntil !== null && heldUntil <= now));
 
-function fullTargetText(facts: Facts): string {
-  const { fullTarget } = facts;
-  if (fullTarget === null || !isShut(facts)) return "";
-  const { target, underWay } = fullTarget;
-  return ` Its target has used up its share of the backlog: ${underWay} jobs for ${target ?? "queues and buses without a limit"} are not done. More follow as these end.`;
+function fullLineText(facts: Facts): string {
+  const { fullLine } = facts;
+  if (fullLine === null || !isShut(facts)) return "";
+  const { target, hasTeam, underWay } = fullLine;
+  const [user, jobs] = hasTeam ? ["team", "jobs of it"] : ["target", "jobs"];
+  return ` Its ${user} has used up its share of the backlog: ${underWay} ${jobs} for ${target ?? "queues and buses without a limit"} are not done. More follow as these end.`;
 }
 
 function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict | null {

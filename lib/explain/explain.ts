@@ -5,7 +5,7 @@ import type { Sql, Tx } from "../db/connect.ts";
 import { rechecksOfRun } from "../history/rechecks.ts";
 import { parseJobId } from "../job/job-id.ts";
 import type { JobRead } from "../job/read-job.ts";
-import { fullTargetOf } from "../plan/backlog-room.ts";
+import { fullLineOf } from "../plan/backlog-room.ts";
 import { whyAside } from "../quarantine/entries.ts";
 import { isPulse } from "../schedule/shape/pulse-shape.ts";
 import { dueAt } from "../schedule/stored/timetable.ts";
@@ -108,7 +108,7 @@ async function gather(tx: Tx, key: string, subject: SubjectRow, at: Date): Promi
     passed,
     passedBefore,
     owedBefore: before,
-    fullTarget: before === null ? null : await fullTargetOf(tx, id),
+    fullLine: before === null ? null : await fullLineOf(tx, id),
     versionsFault: await versionsFaultOf(tx, id),
     aside: await whyAside(tx, id),
     holds: standing.holds,

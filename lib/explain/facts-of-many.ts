@@ -4,7 +4,7 @@ import type { JobKey } from "../job/job-id.ts";
 import { timesOfMany } from "../job/read-attempts.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
 import type { Outage } from "../parcel/outages.ts";
-import { fullTargetOf } from "../plan/backlog-room.ts";
+import { fullLineOf } from "../plan/backlog-room.ts";
 import { whyAside } from "../quarantine/entries.ts";
 import { isPulse } from "../schedule/shape/pulse-shape.ts";
 import { dueAt } from "../schedule/stored/timetable.ts";
@@ -71,7 +71,7 @@ export async function factsOfMany(
     createdAt: subject.createdAt.getTime(),
     versions,
     chain: [],
-    fullTarget: owed.size === 0 ? null : await fullTargetOf(tx, id),
+    fullLine: owed.size === 0 ? null : await fullLineOf(tx, id),
     versionsFault: await versionsFaultOf(tx, id),
     aside: await whyAside(tx, id),
     holds: standing.holds,

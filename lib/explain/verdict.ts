@@ -1,6 +1,6 @@
 import type { JobRead } from "../job/read-job.ts";
 import type { Outage } from "../parcel/outages.ts";
-import type { FullTarget } from "../plan/backlog-room.ts";
+import type { FullLine } from "../plan/backlog-room.ts";
 import type { RunLimit } from "../plan/fires-left.ts";
 import type { WhyAside } from "../quarantine/entries.ts";
 import type { Hold } from "../schedule/holds.ts";
@@ -64,8 +64,8 @@ export interface Facts {
   passedBefore: PassedFact | null;
   /** How many occurrences leave the backlog before this one, if it is in the backlog. */
   owedBefore: number | null;
-  /** Set if the occurrence is in the backlog and its target has no room for more. */
-  fullTarget: FullTarget | null;
+  /** Set if the occurrence is in the backlog and its team has no room for more at its target. */
+  fullLine: FullLine | null;
   /**
    * Why the schedule and the rows of its versions do not match, as after a partial restore. Null if
    * they match, or if the schedule is deleted.

@@ -2,7 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { laneEntries } from "../parcel/lanes.ts";
 import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
 import { isAside, waitsAside } from "../quarantine/quarantine.ts";
-import type { Destination } from "./backlog-room.ts";
+import type { Line } from "./backlog-room.ts";
 import { passedEvents } from "./passed-events.ts";
 
 /**
@@ -27,14 +27,15 @@ const stepSeconds = 2;
  */
 const heldTurn = "1 minute";
 
-export interface BacklogRow extends Destination {
+export interface BacklogRow extends Line {
   id: string;
   scheduleId: string;
   /** The row is in quarantine, and its next retry is due. */
   aside: boolean;
   owing: number;
-  /** The target that the row is stored under; 0 for none. */
+  /** The target and the team that the row is stored under; 0 for none. */
   hint: number;
+  teamHint: number;
   standing: "live" | "held" | "deleted";
 }
 
@@ -52,12 +53,18 @@ export interface Pace {
   ahead: number;
 }
 
+/** A line as the rows of the backlog name it: 0 for no target, and for no team. */
+export interface StoredLine {
+  target: number;
+  team: number;
+}
+
 /** Rows of the backlog that are due by `upTo`. */
 export interface RowsParams {
   upTo: Date;
   limit: number;
-  /** Targets whose rows are skipped. */
-  full: readonly number[];
+  /** Lines whose rows are skipped, by the target and the team that the rows are stored under. */
+  full: readonly StoredLine[];
   /** If set, only these rows. */
   among: readonly string[] | null;
   /** Rows to skip. */
@@ -66,38 +73,43 @@ export interface RowsParams {
 
 /**
  * Locks rows in the order of their turns. Skips rows locked by another tick and rows that wait in
- * quarantine. Each target has its share of the limit, however many rows of other targets come
- * first.
+ * quarantine. Each line has its share of the limit, however many rows of other lines come first.
  */
 export function rowsInTurn(
   tx: Tx,
   { upTo, limit, full, among, without }: RowsParams,
 ): PromiseLike<BacklogRow[]> {
-  const targets =
+  const lines =
     among === null
-      ? tx`carillon.backlog_targets(${upTo}, ${[...full]}::int[], ${limit})`
-      : tx`(values (null::int, ${limit}::int))`;
-  const own = among === null ? tx`w.target_id = t.target_id` : tx`w.id = any(${[...among]}::bigint[])`;
+      ? tx`carillon.backlog_lines(${upTo}, ${full.map(({ target }) => target)}::int[], ${full.map(({ team }) => team)}::int[], ${limit})`
+      : tx`(values (null::int, null::int, ${limit}::int))`;
+  const own =
+    among === null
+      ? tx`w.target_id = l.target_id and w.team_id = l.team_id`
+      : tx`w.id = any(${[...among]}::bigint[])`;
   return tx<BacklogRow[]>`
-    select b.id, b.schedule_id as "scheduleId", ${isAside(tx, "backlog", tx`b.id`)} as aside, b.owing, b.target_id as hint,
-      coalesce(s.queue, 'fast') as queue, s.target, coalesce(s.standing, 'deleted') as standing
-    from ${targets} t (target_id, rows_max) cross join lateral (
-      select w.id, w.schedule_id, w.owing, w.turn_at, w.target_id from carillon.backlog w
+    select b.id, b.schedule_id as "scheduleId", ${isAside(tx, "backlog", tx`b.id`)} as aside, b.owing, b.target_id as hint, b.team_id as "teamHint",
+      coalesce(s.queue, 'fast') as queue, s.target, s.team_id as team, coalesce(s.standing, 'deleted') as standing
+    from ${lines} l (target_id, team_id, rows_max) cross join lateral (
+      select w.id, w.schedule_id, w.owing, w.turn_at, w.target_id, w.team_id from carillon.backlog w
       where ${own} and w.turn_at <= ${upTo} and not ${waitsAside(tx, "backlog", tx`w.id`)} and w.id <> all(${[...without]}::bigint[])
-      order by w.turn_at, w.id limit t.rows_max for update of w skip locked) b
+      order by w.turn_at, w.id limit l.rows_max for update of w skip locked) b
     left join lateral (
-      select s.queue, carillon.apart_target(s.queue, s.target_id) as target,
+      select s.queue, carillon.apart_target(s.queue, s.target_id) as target, s.team_id,
         case when s.deleted_at is not null then 'deleted' when ${isHeld(tx)} then 'held' else 'live' end as standing
       from carillon.schedules s where s.id = b.schedule_id offset 0) s on true
     order by b.turn_at, b.id`;
 }
 
-/** Corrects rows that are stored under a target that is not their schedule's. */
-export async function moveRows(tx: Tx, moved: readonly Pick<BacklogRow, "id" | "target">[]): Promise<void> {
+/** Corrects rows that are stored under a target or a team that is not their schedule's. */
+export async function moveRows(
+  tx: Tx,
+  moved: readonly Pick<BacklogRow, "id" | "target" | "team">[],
+): Promise<void> {
   if (moved.length === 0) return;
   await tx`
-    update carillon.backlog b set target_id = m.target
-    from unnest(${moved.map(({ id }) => id)}::bigint[], ${moved.map(({ target }) => target ?? 0)}::int[]) m (id, target) where b.id = m.id`;
+    update carillon.backlog b set target_id = m.target, team_id = m.team
+    from unnest(${moved.map(({ id }) => id)}::bigint[], ${moved.map(({ target }) => target ?? 0)}::int[], ${moved.map(({ team }) => team ?? 0)}::int[]) m (id, target, team) where b.id = m.id`;
 }
 
 const isHeld = (tx: Tx) => tx`

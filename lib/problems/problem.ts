@@ -9,6 +9,7 @@ export const problemKinds = [
   "plan-behind",
   "no-worker",
   "late-jobs",
+  "backlog-full",
   "target-full",
   "dead-jobs",
   "missed",

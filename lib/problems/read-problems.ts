@@ -1,6 +1,7 @@
 import type { Sql } from "../db/connect.ts";
 import { spanText } from "../explain/late.ts";
 import { readDeadGroups, readLosses, readPastOutages } from "./failures.ts";
+import { fullBacklogProblems, readFullBacklog } from "./full-backlog.ts";
 import { readLateWork, readLiveQueues } from "./late-work.ts";
 import { type Problem, type ProblemKind, ranked, type Verdict } from "./problem.ts";
 import {
@@ -37,8 +38,9 @@ export async function readProblems(sql: Sql, prefix: string | null): Promise<Pro
   const beat = await readTickBeat(sql);
   const { now } = beat;
   const dayAgo = new Date(now.getTime() - dayMs);
-  const [late, live, dead, losses, outages, commands, inbox, quarantined, holds] = await Promise.all([
+  const [late, owed, live, dead, losses, outages, commands, inbox, quarantined, holds] = await Promise.all([
     readLateWork(sql, { now, lateMs: lateAfterMs, prefix }),
+    readFullBacklog(sql, { now, lateMs: lateAfterMs, prefix }),
     readLiveQueues(sql, now, workersWithinMs),
     readDeadGroups(sql, prefix),
     prefix === null ? readLosses(sql, dayAgo) : null,
@@ -51,6 +53,7 @@ export async function readProblems(sql: Sql, prefix: string | null): Promise<Pro
   const problems = ranked([
     ...tickProblems(beat),
     ...lateProblems(late, { live, prefix, dueBefore: new Date(now.getTime() - lateAfterMs) }),
+    ...fullBacklogProblems(owed, { now, prefix }),
     ...deadProblems(dead, prefix),
     ...(losses === null ? [] : lossProblems(losses)),
     ...outageProblems(outages, dayAgo),
@@ -68,7 +71,7 @@ async function readTickBeat(sql: Sql): Promise<TickBeat> {
 }
 
 const stops: ReadonlySet<ProblemKind> = new Set(["no-tick", "no-worker"]);
-const delays: ReadonlySet<ProblemKind> = new Set(["plan-behind", "late-jobs"]);
+const delays: ReadonlySet<ProblemKind> = new Set(["plan-behind", "late-jobs", "backlog-full"]);
 
 /** A target whose limits are used up makes jobs late on purpose, so it leaves the verdict as it is. */
 function verdictOf(now: Date, problems: readonly Problem[]): Pick<Problems, "verdict" | "text"> {

@@ -86,7 +86,7 @@ function facts(parts: Partial<Facts> = {}): Facts {
     passed: null,
     passedBefore: null,
     owedBefore: null,
-    fullTarget: null,
+    fullLine: null,
     versionsFault: null,
     aside: [],
     holds: [],
@@ -318,17 +318,21 @@ describe("an occurrence without a record", () => {
   });
 
   test("An occurrence may wait in the backlog because its target has used up its share", () => {
-    const fullTarget = { target: "handler/slow", underWay: 60_000 };
-    expect(tell({ owedBefore: 0, fullTarget })).toMatchObject({
+    const fullLine = { target: "handler/slow", hasTeam: false, underWay: 60_000 };
+    expect(tell({ owedBefore: 0, fullLine })).toMatchObject({
       outcome: "backlog",
       reason: "target",
       sentence: expect.stringContaining("60000 jobs for handler/slow are not done"),
     });
-    const together = { target: null, underWay: 60_000 };
-    expect(tell({ owedBefore: 0, fullTarget: together }).sentence).toContain(
+    const together = { target: null, hasTeam: false, underWay: 60_000 };
+    expect(tell({ owedBefore: 0, fullLine: together }).sentence).toContain(
       "for queues and buses without a limit",
     );
-    expect(tell({ owedBefore: 0, fullTarget, heldSince: created }).sentence).not.toContain("share");
+    const ofTeam = { ...fullLine, hasTeam: true };
+    expect(tell({ owedBefore: 0, fullLine: ofTeam }).sentence).toContain(
+      "Its team has used up its share of the backlog: 60000 jobs of it for handler/slow are not done",
+    );
+    expect(tell({ owedBefore: 0, fullLine, heldSince: created }).sentence).not.toContain("share");
   });
 
   test("An occurrence may be beyond the limit before the ticks reach it", () => {

@@ -165,7 +165,7 @@ describe("jobs that left the backlog", () => {
 });
 
 describe("the room of the backlog", () => {
-  const slow = (target: number) => ({ queue: "slow" as const, target });
+  const slow = (target: number) => ({ queue: "slow" as const, target, team: null });
 
   test("One target may have the whole budget of the backlog under way while no other target has any", () => {
     expect(new BacklogRoom(60_000, []).of(slow(1))).toBe(60_000);
@@ -198,9 +198,9 @@ describe("the room of the backlog", () => {
   });
 
   test("The backlog of one queue class takes nothing from the budget of the other", () => {
-    const room = new BacklogRoom(60_000, [{ queue: "fast", target: null, jobs: 60_000 }]);
+    const room = new BacklogRoom(60_000, [{ queue: "fast", target: null, team: null, jobs: 60_000 }]);
     expect(room.of(slow(1))).toBe(60_000);
-    expect(room.of({ queue: "fast", target: null })).toBe(0);
+    expect(room.of({ queue: "fast", target: null, team: null })).toBe(0);
   });
 });
 

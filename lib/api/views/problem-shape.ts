@@ -8,7 +8,7 @@ export const problemsAnswer = z.strictObject({
   verdict: z
     .enum(["on-time", "late", "stopped"])
     .describe(
-      "`late`: jobs have waited for a minute or longer although their target has room, or the plan is behind. `stopped`: no tick has ended for 150 seconds, or jobs are late and no worker has claimed or settled one for two minutes.",
+      "`late`: jobs have waited for a minute or longer although their target has room, missed occurrences wait for jobs that do not end, or the plan is behind. `stopped`: no tick has ended for 150 seconds, or jobs are late and no worker has claimed or settled one for two minutes.",
     ),
   text: z.string().describe("The verdict in a sentence."),
   problems: z.array(
@@ -20,7 +20,7 @@ export const problemsAnswer = z.strictObject({
         more: z.boolean().describe("True where counting stopped at the limit."),
       }),
       text: z.string(),
-      sample: z.string().nullable().describe("One of the counted jobs, commands, rows or holds."),
+      sample: z.string().nullable().describe("One of the counted jobs, commands, rows, holds or schedules."),
       see: z
         .strictObject({ path: z.string(), query: z.record(z.string(), z.string()) })
         .describe("The GET request that lists what was counted."),

@@ -67,6 +67,7 @@ const sampleNouns: Readonly<Record<Problem["kind"], string | null>> = {
   "plan-behind": null,
   "no-worker": "job",
   "late-jobs": "job",
+  "backlog-full": "schedule",
   "target-full": "job",
   "dead-jobs": "job",
   missed: null,

@@ -4,8 +4,9 @@
 -- Locks: none.
 -- Returns: the target; null where jobs of several targets may travel together.
 -- Called by: carillon.retry_jobs; admitTurns in lib/plan/backlog.ts, makeJob in lib/job-control/fire-now.ts and
--- fireReleases in lib/plan/release.ts, where they make parcels; carillon.name_backlog_target,
--- carillon.move_backlog and fullTargetOf in lib/plan/backlog-room.ts, for rows of the backlog.
+-- fireReleases in lib/plan/release.ts, where they make parcels; carillon.name_backlog_line,
+-- carillon.move_backlog, fullLineOf in lib/plan/backlog-room.ts and readFullBacklog in
+-- lib/problems/full-backlog.ts, for rows of the backlog.
 create or replace function carillon.apart_target(p_queue carillon.queue_class, p_target int) returns int
   language sql stable
   as $$

@@ -2,7 +2,8 @@
 -- team. One call looks at the next keys of the
 -- prefix, whether or not they need it. It stops before a schedule that another transaction has locked; the next
 -- call begins there.
--- Locks: schedules, by a try; then rows of carillon.usage as carillon.note_usage does; the row of the team.
+-- Locks: schedules, by a try; then their rows of the backlog (carillon.move_backlog), and rows of carillon.usage as
+-- carillon.note_usage does; the row of the team.
 -- Returns: whether the next call has more to do at once.
 -- Called by: assignTeams in lib/tick/housekeeping/count-teams.ts.
 create or replace function carillon.assign_team(p_team int, p_most int) returns boolean

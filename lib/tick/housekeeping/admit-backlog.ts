@@ -9,17 +9,18 @@ import {
   moveRows,
   postponeTurns,
   rowsInTurn,
+  type StoredLine,
   type Turn,
   turnMax,
 } from "../../plan/backlog.ts";
-import { type BacklogRoom, backlogBudget, backlogRoom, type Destination } from "../../plan/backlog-room.ts";
+import { type BacklogRoom, backlogBudget, backlogRoom, type Line } from "../../plan/backlog-room.ts";
 import { mayBeOfARow } from "../../quarantine/in-halves.ts";
 import { letGoUnlocked } from "../../quarantine/quarantine.ts";
 import { putAside } from "../../quarantine/try-rows.ts";
 
 export interface BacklogSettings {
   /**
-   * Jobs that one tick admits, spread over a minute. The limits of targets are computed from it
+   * Jobs that one tick admits, spread over a minute. The limits of lines are computed from it
    * too.
    */
   budget: number;
@@ -41,9 +42,9 @@ const budgetSeconds = 60;
 /** Room for jobs that this tick may still admit. */
 interface Room {
   left: number;
-  targets: BacklogRoom;
-  /** Targets whose rows are skipped for the rest of the tick. */
-  full: Set<number>;
+  lines: BacklogRoom;
+  /** Lines whose rows are skipped for the rest of the tick. */
+  full: Map<string, StoredLine>;
 }
 
 interface BacklogDeps {
@@ -53,8 +54,8 @@ interface BacklogDeps {
 
 /**
  * Makes jobs of the backlog at a pace. Rows are served one after the other, a few occurrences each
- * time, while the budget lasts. A target that has used up its share is skipped with all of its
- * rows. Each round is a transaction that locks its rows: concurrent ticks serve different rows, and
+ * time, while the budget lasts. A team that has used up its share at a target is skipped with all
+ * of its rows there. Each round is a transaction that locks its rows: concurrent ticks serve different rows, and
  * a killed tick has either made a row's jobs and counted them, or neither. If a round fails, its
  * rows are tried in halves, until the failing row is alone and is set aside. Returns the parcels to
  * send.
@@ -67,7 +68,7 @@ export async function admitBacklog(
   const start = await backlogRoom(deps.sql, budget);
   if (start === null) return [];
   const outgoing: OutgoingParcel[] = [];
-  let room: Room = { left: budget, targets: start.room, full: fullOf(start.room) };
+  let room: Room = { left: budget, lines: start.room, full: fullOf(start.room) };
   let upTo = start.now;
   let held = 0;
   let servedInPass = 0;
@@ -96,20 +97,24 @@ export async function admitBacklog(
   return outgoing;
 }
 
-/**
- * The numbers of full targets, as the rows have them: 0 stands for all targets of the fast queue,
- * whose jobs share parcels.
- */
-function fullOf(room: BacklogRoom): Set<number> {
-  const full = room.full().filter((each) => !isUnnamed(each));
-  return new Set(full.map(({ target }) => target ?? 0));
+/** Full lines, as the rows name them. */
+function fullOf(room: BacklogRoom): Room["full"] {
+  const full: Room["full"] = new Map();
+  for (const line of room.full()) if (!isUnnamed(line)) shut(full, line);
+  return full;
+}
+
+/** Target 0 stands for all targets of the fast queue, whose jobs share parcels. */
+function shut(full: Room["full"], { target, team }: Line): void {
+  const stored = { target: target ?? 0, team: team ?? 0 };
+  full.set(`${stored.target} ${stored.team}`, stored);
 }
 
 /**
  * Jobs of a slow target never share parcels. A row without a number has not been given its target
  * yet.
  */
-const isUnnamed = ({ queue, target }: Destination) => queue === "slow" && target === null;
+const isUnnamed = ({ queue, target }: Line) => queue === "slow" && target === null;
 
 interface RoundParams {
   upTo: Date;
@@ -137,7 +142,7 @@ async function tryRound({ sql, log }: BacklogDeps, params: RoundParams): Promise
   const { upTo, limit, among, without } = params;
   let looked: readonly BacklogRow[] = [];
   try {
-    const full = [...params.room.full];
+    const full = [...params.room.full.values()];
     const done = await sql.begin(async (tx) => {
       [looked] = await Promise.all([
         rowsInTurn(tx, { upTo, limit, full, among, without }),
@@ -163,7 +168,7 @@ interface Round {
   /** The room that is left after the round. */
   room: Room;
   /**
-   * The number of rows that were read; 0 if no row that was due by then is left at a target with
+   * The number of rows that were read; 0 if no row that was due by then is left in a line with
    * room.
    */
   looked: number;
@@ -177,7 +182,7 @@ async function admitRound(
   rows: readonly BacklogRow[],
   { upTo, room, perTurn, pace }: RoundParams,
 ): Promise<Round> {
-  const left: Room = { left: room.left, targets: room.targets.copy(), full: new Set(room.full) };
+  const left: Room = { left: room.left, lines: room.lines.copy(), full: new Map(room.full) };
   const shares = shareOut(rows, left, perTurn);
   await moveRows(tx, shares.moved);
   const outgoing = await admitTurns(tx, shares.turns, pace);
@@ -200,31 +205,34 @@ async function admitRound(
   };
 }
 
+const isMisplaced = ({ hint, teamHint, target, team }: BacklogRow): boolean =>
+  hint !== (target ?? 0) || teamHint !== (team ?? 0);
+
 /**
  * Gives each row its number of jobs, one row after the other until the round is full, and subtracts
- * them from the room. A row of a full target keeps its position in the backlog, and all rows of
- * that target are skipped. Rows without a target number cannot be skipped together: such a row
+ * them from the room. A row of a full line keeps its position in the backlog, and all rows of that
+ * line are skipped. Rows without a target number cannot be skipped together: such a row
  * waits as a held one does.
  */
 function shareOut(rows: readonly BacklogRow[], room: Room, perTurn: number) {
   const turns: Turn[] = [];
   const held: string[] = [];
   const deleted: string[] = [];
-  const moved = rows.filter(({ hint, target, standing }) => standing !== "deleted" && hint !== (target ?? 0));
+  const moved = rows.filter((row) => row.standing !== "deleted" && isMisplaced(row));
   let jobs = 0;
   let looked = 0;
   for (const row of rows) {
     if (jobs >= jobsMax || room.left === 0) break;
     looked += 1;
-    const take = Math.min(row.owing, perTurn, room.left, room.targets.of(row));
+    const take = Math.min(row.owing, perTurn, room.left, room.lines.of(row));
     if (row.standing === "deleted") deleted.push(row.id);
     else if (row.standing === "held" || (take === 0 && isUnnamed(row))) held.push(row.id);
-    else if (take === 0) room.full.add(row.target ?? 0);
+    else if (take === 0) shut(room.full, row);
     else {
       turns.push({ id: row.id, take });
       jobs += take;
       room.left -= take;
-      room.targets.take(row, take);
+      room.lines.take(row, take);
     }
   }
   return { turns, held, deleted, moved, looked };

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "2b876c68c051016e434cee9e75c9f6beafbbf6ba6645831d18670f34217d80bf",
+  migrationsDigest: "8f1eaca7ae8760ded978744a8991f8b3cd57742e960f42b767c5ace0e4f035cb",
 } as const;

@@ -42,6 +42,7 @@ const lateKinds: ReadonlySet<Problem["kind"]> = new Set([
   "plan-behind",
   "no-worker",
   "late-jobs",
+  "backlog-full",
   "target-full",
 ]);
 

@@ -14,6 +14,7 @@ const looks: Readonly<
   "plan-behind": { word: "Behind", mark: "◷", look: "bad" },
   "no-worker": { word: "Stopped", mark: "■", look: "bad" },
   "late-jobs": { word: "Late", mark: "◷", look: "warn" },
+  "backlog-full": { word: "Late", mark: "◷", look: "warn" },
   "target-full": { word: "Waiting", mark: "◷", look: "warn" },
   "dead-jobs": { word: "Failing", mark: "!", look: "bad" },
   missed: { word: "Missed", mark: "∅", look: "warn" },
