@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "eba1c8664652697caf3aace2c4e042d966a3b48651ee89e42a931bbe8a6733d1",
+  migrationsDigest: "cb3117ce50d6bb9d0a07e9dff2edd6fbf4624cd26011f8a1369d2afcf4128262",
 } as const;
