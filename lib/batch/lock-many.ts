@@ -246,7 +246,8 @@ async function withTeams(
   const former = new Map(stored.map(({ key, teamId }) => [key, teamId]));
   const each = keyed.map(async ({ key, body }) => {
     const made = (await teamsOf(tx, state, key))[0]?.id ?? null;
-    return [...new Set([former.get(key) ?? null, made])].map((team) => ({ key, body, team }));
+    const before = former.has(key) ? [former.get(key) ?? null] : [];
+    return [...new Set([...before, made])].map((team) => ({ key, body, team }));
   });
   return (await Promise.all(each)).flat();
 }

@@ -48,6 +48,20 @@ export const laneRows: readonly Mutant[] = [
     tests: [groupedTeams],
   },
   {
+    name: "a batch locks the lane of a new schedule's team",
+    file: "lib/batch/lock-many.ts",
+    text: "new Set([...before, made])",
+    replacement: "new Set([...before, null])",
+    tests: ["test/batch/team-lanes.test.ts"],
+  },
+  {
+    name: "a batch locks the lane of the team that a schedule has",
+    file: "lib/batch/lock-many.ts",
+    text: "new Set([...before, made])",
+    replacement: "new Set([made])",
+    tests: ["test/batch/team-lanes.test.ts"],
+  },
+  {
     name: "an edit gives a schedule the lane of its team",
     file: "lib/schedule/write-schedule.ts",
     text: "laneOfRow(tx, tx`s.team_id`)",
