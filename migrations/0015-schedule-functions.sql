@@ -118,9 +118,9 @@ end $$;
 -- Makes a prefix one whose schedules are counted. The schedules that have it already are assigned by ticks.
 -- Locks: the row of carillon.team_list, if the prefix is new.
 -- Returns: nothing.
--- Called by: keepTeam in lib/quota/team-list.ts, for the prefix of a caller; defineQuotas in
--- lib/quota/define-quotas.ts, for prefixes with limits of their own; defineWeights in
--- lib/quota/define-weights.ts; carillon.restrict_caller.
+-- Called by: keepTeam in lib/quota/team-list.ts, for the prefix of a token or a caller; keepPrincipal in
+-- lib/token/principal.ts, for that of a caller without a token; defineQuotas in lib/quota/define-quotas.ts, for
+-- prefixes with limits of their own; defineWeights in lib/quota/define-weights.ts; carillon.restrict_caller.
 create or replace function carillon.keep_team(p_prefix text) returns void
   language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp
@@ -187,8 +187,9 @@ create or replace function carillon.per_year_of(p_rule bigint) returns bigint
 -- team. One call looks at the next keys of the
 -- prefix, whether or not they need it. It stops before a schedule that another transaction has locked; the next
 -- call begins there.
+-- A schedule of a grouped handler keeps its lane until a tick follows the handler, which is marked for that.
 -- Locks: schedules, by a try; then their rows of the backlog (carillon.move_backlog), and rows of carillon.usage as
--- carillon.note_usage does; the row of the team.
+-- carillon.note_usage does; the rows of grouped handlers in carillon.targets; the row of the team.
 -- Returns: whether the next call has more to do at once.
 -- Called by: assignTeams in lib/tick/housekeeping/count-teams.ts.
 create or replace function carillon.assign_team(p_team int, p_most int) returns boolean
@@ -203,6 +204,7 @@ declare
   v_locked text collate "C";
   v_last text collate "C";
   v_noted text;
+  v_grouped int[];
 begin
   select t.prefix, t.reached into strict v_prefix, v_reached from carillon.teams t where t.id = p_team;
   v_shorter := array(select t.id from carillon.teams t where starts_with(v_prefix, t.prefix) and t.id <> p_team);
@@ -219,7 +221,8 @@ begin
   ), moved as (
     update carillon.schedules s set team_id = p_team from free f, stop
     where s.id = f.id and (stop.key is null or f.key < stop.key)
-    returning s.id, f.former, carillon.per_year_of(s.rule) as per_year, coalesce(s.payload_bytes, 0) as payload_bytes
+    returning s.id, f.former, carillon.per_year_of(s.rule) as per_year, coalesce(s.payload_bytes, 0) as payload_bytes,
+      case when s.lane like 'grouped/%' then s.target_id end as grouped_target
   ), sums as (
     select c.team_id, (m.id / 262144)::int as block, sum(c.sign)::int as schedules, sum(c.sign * m.per_year)::bigint as per_year,
       sum(c.sign * m.payload_bytes)::bigint as payload_bytes
@@ -229,8 +232,12 @@ begin
   select (select count(*) from looked), stop.key, (select max(l.key) from looked l where stop.key is null or l.key < stop.key), (
     select carillon.note_usage(array_agg(s.team_id), array_agg(s.block), array_agg(s.schedules), array_agg(s.per_year), array_agg(s.payload_bytes),
       array_agg(0::bigint))::text
-    from sums s having count(*) > 0)
-  into v_looked, v_locked, v_last, v_noted from stop;
+    from sums s having count(*) > 0),
+    (select array_agg(distinct m.grouped_target) from moved m where m.grouped_target is not null)
+  into v_looked, v_locked, v_last, v_noted, v_grouped from stop;
+  if v_grouped is not null then
+    update carillon.targets t set regrouped_at = carillon.clock() where t.id = any(v_grouped);
+  end if;
   update carillon.teams t set reached = coalesce(v_last, t.reached),
     assigned_at = case when v_looked < p_most and v_locked is null then carillon.clock() end
   where t.id = p_team;

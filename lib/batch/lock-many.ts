@@ -5,7 +5,7 @@ import { patchedBody } from "../edit/schedule-edits.ts";
 import { onceOf } from "../history/planned-job.ts";
 import { readShards, type ShardState, shardOf } from "../plan/shard.ts";
 import type { QuotaStart } from "../quota/quota-check.ts";
-import { readTeamState } from "../quota/team-list.ts";
+import { knowTeams, readTeamState, type TeamState, teamsOf } from "../quota/team-list.ts";
 import { Refusal } from "../refusal.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { targetName } from "../schedule/shape/target-name.ts";
@@ -89,7 +89,9 @@ export async function lockMany(
   if (stored.length < found.length || !stillJobless) return null;
   if (also !== undefined) await tx`select from carillon.parcels where id = ${also.parcelId} for share`;
   if (!(await lockReplaced(tx, operations, stored))) return null;
-  await lockLanesToPass(tx, [...bodies.values(), ...keptBodies(operations, bodies, stored)], stored);
+  const toCome = [...bodies].map(([{ key }, body]) => ({ key, body }));
+  const keyed = [...toCome, ...keptBodies(operations, bodies, stored)];
+  await lockLanesToPass(tx, keyed, stored, teamState);
   const existing = new Map(stored.map((schedule) => [schedule.key, schedule]));
   return { existing, states, newIds, labels, bodies, quota: { state: teamState, locked: teams } };
 }
@@ -140,15 +142,20 @@ async function bodiesToCome(tx: Tx, operations: readonly Operation[]): Promise<M
   return bodies;
 }
 
+interface Keyed {
+  key: string;
+  body: ScheduleBody;
+}
+
 /** The stored bodies of schedules whose patch cannot change which locks are needed. */
 function keptBodies(
   operations: readonly Operation[],
   bodies: ReadonlyMap<Operation, ScheduleBody>,
   stored: readonly StoredSchedule[],
-): ScheduleBody[] {
+): Keyed[] {
   const patched = operations.filter((each) => each.kind === "patch" && !bodies.has(each));
   const keys = new Set(patched.map(({ key }) => key));
-  return stored.flatMap(({ key, body }) => (keys.has(key) ? [body] : []));
+  return stored.filter(({ key }) => keys.has(key));
 }
 
 /** Undefined if the patch is refused: the decision reports the reason. */
@@ -197,11 +204,17 @@ async function lockReplaced(
 /** Locks the current and future lanes of the schedules. Nearly all have none. */
 async function lockLanesToPass(
   tx: Tx,
-  bodies: readonly ScheduleBody[],
+  keyed: readonly Keyed[],
   stored: readonly StoredSchedule[],
+  teamState: TeamState,
 ): Promise<void> {
-  const grouped = bodies.filter(({ group }) => group !== null);
-  const willExclude = bodies.some(({ overlap }) => overlap !== "allow");
+  const grouped = await withTeams(
+    tx,
+    keyed.filter(({ body }) => body.group !== null),
+    stored,
+    teamState,
+  );
+  const willExclude = keyed.some(({ body }) => body.overlap !== "allow");
   // The gate is held, so no new recheck is made meanwhile.
   const rechecked = await withWaitingRechecks(
     tx,
@@ -213,7 +226,28 @@ async function lockLanesToPass(
   if (grouped.length === 0 && passing.length === 0) return;
   await tx`
     select carillon.lock_lanes(${passing.map(({ id }) => id)}::bigint[], array(
-      select distinct carillon.lane_for(b.target, b.group_key, b.serial)
-      from unnest(${grouped.map(({ target }) => targetName(target))}::text[], ${grouped.map(({ group }) => group)}::text[],
-        ${grouped.map(({ serial }) => serial)}::boolean[]) b (target, group_key, serial)))`;
+      select distinct carillon.lane_for(b.target, b.group_key, b.serial, b.team)
+      from unnest(${grouped.map(({ body }) => targetName(body.target))}::text[], ${grouped.map(({ body }) => body.group)}::text[],
+        ${grouped.map(({ body }) => body.serial)}::boolean[], ${grouped.map(({ team }) => team)}::int[]) b (target, group_key, serial, team)))`;
+}
+
+/**
+ * Each body with the team of its schedule: of the stored one, and of one that is made. The first edit
+ * of a team may make the team later: its lane has no other jobs then, and is not locked here.
+ */
+async function withTeams(
+  tx: Tx,
+  keyed: readonly Keyed[],
+  stored: readonly StoredSchedule[],
+  state: TeamState,
+): Promise<(Keyed & { team: number | null })[]> {
+  const keys = keyed.map(({ key }) => key);
+  await knowTeams(tx, state, keys);
+  const former = new Map(stored.map(({ key, teamId }) => [key, teamId]));
+  const each = keyed.map(async ({ key, body }) => {
+    const made = (await teamsOf(tx, state, key))[0]?.id ?? null;
+    const before = former.has(key) ? [former.get(key) ?? null] : [];
+    return [...new Set([...before, made])].map((team) => ({ key, body, team }));
+  });
+  return (await Promise.all(each)).flat();
 }

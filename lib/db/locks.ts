@@ -136,7 +136,10 @@ export function lockTeams(tx: Tx, teams: ReadonlySet<string>): PromiseLike<unkno
       select distinct hashtext(t) as team from unnest(${[...teams]}::text[]) t order by team) t`.execute();
 }
 
-/** For a quota of things that are counted where one is added. No lock is taken after it. */
+/**
+ * For a quota of things that are counted where one is added. After it a transaction locks only the
+ * row of the list of teams, for a team that it makes.
+ */
 export function lockQuota(tx: Tx, name: string): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock(${quotaLock}::int, hashtext(${name}))`.execute();
 }

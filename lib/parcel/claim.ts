@@ -95,6 +95,7 @@ export interface JobRow
 /** Values that differ from the default in few jobs. */
 interface JobDetails {
   lane: string | null;
+  team: number | null;
   checks: number;
   forgiven: number;
   /** The stored value, of any form. */
@@ -215,6 +216,7 @@ export function claimedJob(row: JobRow): ClaimedJob {
     target: row.target,
     payload: row.payload,
     lane: more?.lane ?? null,
+    team: more?.team ?? null,
     checks: more?.checks ?? 0,
     forgiven: more?.forgiven ?? 0,
     retry: wholeRetry(more?.retry),

@@ -15,6 +15,8 @@ export interface ClaimedJob extends JobKey {
   group: string | null;
   /** The lane of its group, if the job passes one. */
   lane: string | null;
+  /** The team of the schedule, if the job passes a lane of its group. */
+  team: number | null;
   /** For a recheck: how many rechecks there have been, this one included. */
   checks: number;
   /** Attempts that the retry policy does not count, because they came before a manual retry. */
@@ -25,4 +27,9 @@ export interface ClaimedJob extends JobKey {
   timeout: string;
   /** The payload is too large to come with the claim: it is null until `readPage` has read it. */
   isHeavy?: true;
+}
+
+/** Whether the job has passed the lane of a grouped handler: it may share a call with its group. */
+export function isOfGroup({ lane }: Pick<ClaimedJob, "lane">): boolean {
+  return lane?.startsWith("grouped/") === true;
 }

@@ -60,7 +60,7 @@ export async function insertSchedules(
         rule, phase, lagged, team_id, payload_bytes, created_at, created_by, updated_at, updated_by)
       select w.id, w.key, w.shard, w.queue, w.held_since, w.held_until, w.group_key, coalesce(w.tags, '{}'), w.target_kind, t.id,
         w.calendar_id, w.max_fires, case when w.max_fires is not null then 0 end, w.overlap, w.deadline_ms,
-        ${laneOfRow(tx)}, w.priority, w.hold_after, w.end_look_at,
+        ${laneOfRow(tx, tx`w.team_id`)}, w.priority, w.hold_after, w.end_look_at,
         ${ruleOfRow(tx)}, coalesce(w.phase, 0), w.lagged, w.team_id, w.payload_bytes, w.at, w.actor, w.at, w.actor
       from wanted w join named t on t.name = w.target_name order by w.key
     ),
@@ -128,7 +128,7 @@ export async function raiseVersions(tx: Tx, edits: readonly Raising[]): Promise<
         lagged = case when w.spec then w.lagged else s.lagged end,
         payload_bytes = case when w.spec then w.payload_bytes else s.payload_bytes end,
         max_fires = w.max_fires, fires = case when w.max_fires is not null then coalesce(s.fires, 0) end,
-        overlap = w.overlap, deadline_ms = w.deadline_ms, lane = ${laneOfRow(tx)}, priority = w.priority, hold_after = w.hold_after,
+        overlap = w.overlap, deadline_ms = w.deadline_ms, lane = ${laneOfRow(tx, tx`s.team_id`)}, priority = w.priority, hold_after = w.hold_after,
         end_look_at = w.end_look_at, fresh_version = coalesce(w.fresh_version, s.fresh_version), deleted_at = w.deleted_at,
         group_key = w.group_key, tags = coalesce(w.tags, '{}'), target_kind = w.target_kind, target_id = t.id, updated_at = w.at, updated_by = w.actor
       from wanted w join named t on t.name = w.target_name

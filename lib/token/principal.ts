@@ -61,6 +61,7 @@ export async function findPrincipal(sql: Tx, principal: Principal): Promise<Pres
 }
 
 async function keepPrincipal(sql: Tx, { name, scope, prefix }: Principal, hash: Buffer): Promise<void> {
+  if (prefix !== null && scope !== "read") await sql`select carillon.keep_team(${prefix})`;
   try {
     await sql`
       insert into carillon.tokens as t (id, hash, name, scope, prefix, created_at, created_by)

@@ -4,6 +4,7 @@ import { databaseClock } from "../db/database-clock.ts";
 import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import { type Rate, rateText } from "../job/rate.ts";
 import { refuseAnother } from "../quota/refuse-another.ts";
+import { keepTeam } from "../quota/team-list.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { type Caller, originText } from "../schedule/shape/caller.ts";
 import {
@@ -66,7 +67,7 @@ export async function createToken(sql: Sql, params: TokenParams & { asked: NewTo
       if (expiresAt !== null && expiresAt <= now)
         throw notUnderstood({ path: "expiresAt", message: "lies in the past" });
       const team = own.team ?? prefix;
-      if (team !== null) await refuseAnother(tx, team, "tokens", () => countTokens(tx, team));
+      if (team !== null) await joinTeam(tx, team, asked.scope);
       await tx`
         insert into carillon.tokens (id, hash, name, scope, prefix, team, expires_at, rate_count, rate_ms, bucket, rates_above, created_at, created_by)
         values (${id}, ${hashOf(secret)}, ${asked.name}, ${asked.scope}, ${prefix}, ${own.team}, ${expiresAt},
@@ -89,6 +90,15 @@ export async function createToken(sql: Sql, params: TokenParams & { asked: NewTo
       [{ path: "name", message: "is taken, perhaps by a token that has expired: delete that token first" }],
     );
   }
+}
+
+/**
+ * Refuses a token more than the team may have. The first token that may write makes the team: before
+ * that, other teams could put schedules into its groups.
+ */
+async function joinTeam(tx: Tx, team: string, scope: Scope): Promise<void> {
+  await refuseAnother(tx, team, "tokens", () => countTokens(tx, team));
+  if (scope !== "read") await keepTeam(tx, team);
 }
 
 /** The most valid secrets of one token at a time. */

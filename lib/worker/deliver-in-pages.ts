@@ -3,7 +3,7 @@ import type { Sql } from "../db/connect.ts";
 import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import type { ClaimedParcel } from "../parcel/claim.ts";
-import type { ClaimedJob } from "../parcel/claimed-job.ts";
+import { type ClaimedJob, isOfGroup } from "../parcel/claimed-job.ts";
 import { readPage } from "../parcel/heavy-payloads.ts";
 import { type Deliver, type Delivery, type DeliveryContext, failed } from "../target/delivery.ts";
 import { Places } from "../target/places.ts";
@@ -78,8 +78,6 @@ export async function deliverInPages(
   }
   return jobs.map((_, index) => (index < outcomes.length ? outcomes[index] : back));
 }
-
-const isOfGroup = ({ lane }: ClaimedJob): boolean => lane?.startsWith("grouped/") === true;
 
 /**
  * Another worker may have settled the job and purged the payload: then this result is not written.

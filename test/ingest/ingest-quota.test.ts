@@ -33,3 +33,12 @@ test("A command of the queue whose payload is beyond the quota of the day is set
   const [dead] = await world.deadLetters(1);
   expect(JSON.stringify(dead?.attributes)).toContain("would have 30 bytes of payloads written today");
 });
+
+test("The first command of a queue with a prefix makes the prefix one of a team", async () => {
+  world.deps = { ...world.deps, prefix: "queued:" };
+  const teams = () => world.carillon.sql`select prefix from carillon.teams where prefix = 'queued:'`;
+  expect(await teams()).toEqual([]);
+  const put = { key: "queued:1", when: "every 1h", target: { queue: "demo" } };
+  expect(await world.command({ put })).toEqual([]);
+  expect(await teams()).toHaveLength(1);
+});

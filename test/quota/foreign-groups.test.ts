@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Issued } from "../api/issued-token.ts";
-import { withToken } from "../api/issued-token.ts";
+import { type Issued, issueToken, withToken } from "../api/issued-token.ts";
 import { putOf, type QuotaWorld, quotaWorld } from "./quota-world.ts";
 
 let world: QuotaWorld;
@@ -10,7 +9,6 @@ beforeAll(async () => {
   world = await quotaWorld();
   shop = await world.team("shop:");
   bank = await world.team("bank:");
-  // The first edit of a token makes its prefix one of a team.
   for (const [key, by] of [
     ["shop:first", shop],
     ["bank:first", bank],
@@ -55,4 +53,30 @@ test("A group with a name of no team takes the schedules of every team", async (
     ["bank:order", bank],
   ] as const)
     expect((await world.put(key, { group: "order:1" }, by)).status).toBe(201);
+});
+
+test("A group of a team takes no schedule of others before the team's first edit: its first token that writes makes the team", async () => {
+  const late = await world.team("late:");
+  const squat = { group: "late:exports", serial: true };
+  expect(await world.put("shop:squat", squat, shop)).toMatchObject(refused);
+  expect((await world.put("late:a", squat, late)).status).toBe(201);
+});
+
+test("A token that only reads makes no team, and neither does a token that was refused", async () => {
+  await issueToken(world.api, { name: "reads", prefix: "seen:", scope: "read" });
+  const taken = { name: "reads", prefix: "seen:", scope: "write" };
+  expect((await world.api.send("POST", "/v1/tokens", { body: taken })).status).toBe(409);
+  const past = { name: "past", prefix: "past:", scope: "write", expiresAt: "2020-01-01T00:00:00Z" };
+  expect((await world.api.send("POST", "/v1/tokens", { body: past })).status).toBe(400);
+  expect(await world.api.sql`select prefix from carillon.teams where prefix in ('seen:', 'past:')`).toEqual(
+    [],
+  );
+});
+
+test("A schedule that was in a group before the team had its first token stays there until its group changes", async () => {
+  expect((await world.put("shop:early", { group: "next:x" }, shop)).status).toBe(201);
+  await world.team("next:");
+  expect((await world.put("shop:early", { group: "next:x", description: "kept" }, shop)).status).toBe(200);
+  expect((await world.put("shop:early", {}, shop)).status).toBe(200);
+  expect(await world.put("shop:early", { group: "next:x" }, shop)).toMatchObject(refused);
 });

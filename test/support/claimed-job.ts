@@ -2,7 +2,7 @@ import type { ClaimedJob } from "../../lib/parcel/claimed-job.ts";
 import type { Target } from "../../lib/schedule/shape/target-shape.ts";
 import { at } from "./instants.ts";
 
-/** A job as a claim returns it, for the schedule `7`. */
+/** A job as a claim returns it, for the schedule `7`. A handler takes the jobs of its group together. */
 export function claimedJob<Own extends Target>(
   target: Own,
   parts: Partial<Omit<ClaimedJob, "target">> = {},
@@ -18,7 +18,8 @@ export function claimedJob<Own extends Target>(
     version: 1,
     key: "order:1",
     group: null,
-    lane: null,
+    lane: "handler" in target && parts.group ? `grouped/${target.handler}/${parts.group}` : null,
+    team: null,
     checks: 0,
     forgiven: 0,
     target,

@@ -277,6 +277,47 @@ describe("a grouped handler", () => {
     ]);
   });
 
+  test("a call of a grouped handler has the jobs of one team: others of the same group and lane get calls of their own", async () => {
+    const runs: number[][] = [];
+    const handler = together(async (jobs) => {
+      runs.push(jobs.map(({ payload }) => payload.n));
+      if (jobs.some(({ payload }) => payload.n === 2)) throw new Error("two is odd");
+      return undefined;
+    });
+    const jobs = [of("a", 1, { team: 7 }), of("a", 2, { team: 8 }), of("a", 3), of("a", 4, { team: 7 })];
+    expect(await deliverWith([handler])(...jobs)).toMatchObject([
+      done,
+      { kind: "failed", error: expect.stringContaining("two is odd") },
+      done,
+      done,
+    ]);
+    expect(runs).toEqual([[1, 4], [2], [3]]);
+  });
+
+  test("a grouped handler is stopped by a cancel of its own team alone: a call of another team goes on", async () => {
+    const cancel = new Stop();
+    const never = new Stop();
+    const ends = Promise.withResolvers<undefined>();
+    const [mine, other] = [of("a", 1, { team: 7 }), of("a", 2, { team: 8 })];
+    const stopOf = (of: ClaimedJob) => (of.payload === other.payload ? cancel : never);
+    const deliveries = deliverWith([together(() => ends.promise)], { stopOf })(mine, other);
+    await clock.advance(1);
+    cancel.come(new AttemptStopped("cancelled", "The job was cancelled."));
+    ends.resolve(undefined);
+    expect(await deliveries).toEqual([done, { kind: "cancelled" }]);
+  });
+
+  test("a grouped handler gets a job that has passed no lane of its group alone", async () => {
+    const sizes: number[] = [];
+    const handler = together(async ({ length }) => {
+      sizes.push(length);
+      return undefined;
+    });
+    const jobs = [of("a", 1), of("a", 2), of("a", 3, { lane: null }), of("a", 4, { lane: "group/a" })];
+    await deliverWith([handler])(...jobs);
+    expect(sizes).toEqual([2, 1, 1]);
+  });
+
   test("a grouped handler returns an outcome for each job, and a job without one has failed", async () => {
     const handler = together(async ([one, two]) => [
       [one?.id ?? "", groupDone],

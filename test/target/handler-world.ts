@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { AlarmClock } from "../../lib/clock.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import type { JobHandler } from "../../lib/job/define-job.ts";
+import { defineGroups } from "../../lib/limit/define-limits.ts";
 import type { HandlerLog } from "../../lib/log/log.ts";
 import { notifyByDefault } from "../../lib/parcel/settle.ts";
 import { deliverTo } from "../../lib/target/deliver.ts";
@@ -40,6 +41,7 @@ export async function handlerWorld(...handlers: JobHandler[]): Promise<HandlerWo
   const url = await loginAsHandler(world.sql, world.databaseUrl);
   const worker = connect({ DATABASE_URL: url }, { max: 2 });
   const transactions = connect({ DATABASE_URL: url }, { max: 2 });
+  await defineGroups(world.sql, handlers);
   await world.sql`create table written (text text not null)`;
   await world.sql`grant select, insert on written to carillon_handler`;
 

@@ -48,3 +48,13 @@ test("the identity of a principal grants nothing if it is sent as a token", asyn
   await findPrincipal(sql, { name: "jwt:robot", identity, scope: "admin", prefix: null });
   expect(await findToken(sql, identity)).toBeNull();
 });
+
+test("the first request of a principal that may write makes its prefix one of a team", async () => {
+  const asks = (identity: string, scope: Principal["scope"], prefix: string) =>
+    findPrincipal(sql, { name: `jwt:${identity}`, identity, scope, prefix });
+  await asks("reader", "read", "seen:");
+  await asks("writer", "write", "shop:");
+  expect(await sql`select prefix from carillon.teams where prefix in ('seen:', 'shop:')`).toEqual([
+    { prefix: "shop:" },
+  ]);
+});

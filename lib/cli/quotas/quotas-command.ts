@@ -20,7 +20,7 @@ export const quotasCommand = command({
   summary: "Show what prefixes use of their quotas",
   usage: "[--near]",
   about:
-    "The prefixes that the token reaches, and those that limit it. A prefix is shown from its first edit on. An edit beyond a quota is refused; the deployment's setting `quotas` raises it.",
+    "The prefixes that the token reaches, and those that limit it. A prefix is shown from its first token on that may write, or from its first edit on. An edit beyond a quota is refused; the deployment's setting `quotas` raises it.",
   words: { min: 0, max: 0 },
   options,
   examples: ["carillon quotas", "carillon quotas --near --all"],

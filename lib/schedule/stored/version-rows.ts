@@ -182,10 +182,10 @@ function byKind(wanted: readonly WantedRow[]): { rows: object[]; kinds: readonly
 
 /**
  * The lane that the jobs of a schedule pass because they share a group. Only the database knows
- * whether the handler takes a group together.
+ * whether the handler takes a group together. `team` is the column with the team of the schedule.
  */
-export const laneOfRow = (tx: Tx) =>
-  tx`case when w.group_key is not null then carillon.lane_for(w.target_name, w.group_key, w.serial) end`;
+export const laneOfRow = (tx: Tx, team: ReturnType<Tx>) =>
+  tx`case when w.group_key is not null then carillon.lane_for(w.target_name, w.group_key, w.serial, ${team}) end`;
 
 /**
  * Writes the versions. The payload of a new spec is written even if it is null (JSON); SQL's null

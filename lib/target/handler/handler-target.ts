@@ -1,7 +1,7 @@
 import type { JobHandler } from "../../job/define-job.ts";
 import { type ReadPayload, readPayload, refuseUnfitPayload } from "../../job/read-payload.ts";
 import { eachWithinLimit } from "../../job/schema-time.ts";
-import type { ClaimedJob } from "../../parcel/claimed-job.ts";
+import { type ClaimedJob, isOfGroup } from "../../parcel/claimed-job.ts";
 import { Refusal } from "../../refusal.ts";
 import type { HandlerTarget } from "../../schedule/shape/target-shape.ts";
 import { boundedAttempt, timeoutMsOf } from "../attempts.ts";
@@ -79,7 +79,7 @@ function planned(
     const read = reads[index];
     if (read === undefined || "kind" in read) return read;
     const { handler } = read;
-    const name = handler.grouped && job.group !== null ? `${handler.name} ${job.group}` : null;
+    const name = handler.grouped ? callOf(job) : null;
     const known = name === null ? undefined : together.get(name);
     if (known !== undefined) {
       known.jobs.push(job);
@@ -93,6 +93,15 @@ function planned(
     return undefined;
   });
   return { runs, deliveries };
+}
+
+/**
+ * Names the call that a job of a grouped handler shares; null if the job is called alone. Its team is
+ * part of the name: a schedule that a team has just got may still be in the lane of another one. A job
+ * outside of such a lane comes while ticks follow a handler that has become grouped.
+ */
+function callOf(job: Job): string | null {
+  return job.group !== null && isOfGroup(job) ? `${job.target.handler} ${job.team ?? ""} ${job.group}` : null;
 }
 
 function readFor(handler: JobHandler | undefined, job: Job, fault: Error | undefined): Read | Failure {
@@ -118,7 +127,7 @@ function readOrThrown(handler: JobHandler, { payload }: Job): ReadPayload<unknow
 }
 
 /**
- * The jobs of a group share one attempt, with the longest of their timeouts. Resolves with the
+ * The jobs of a call share one attempt, with the longest of their timeouts. Resolves with the
  * outcome of each, or with one for all.
  */
 function boundedRun(

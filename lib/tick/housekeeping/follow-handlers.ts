@@ -34,8 +34,8 @@ interface Following {
 type FollowDeps = EditDeps & { log: Log };
 
 /**
- * Updates lanes after a handler has become grouped, or is grouped no longer. The lanes of its
- * schedules are changed one schedule after the other. A schedule that fails is set aside, and a
+ * Updates lanes after a handler has become grouped, or is grouped no longer, or after schedules of a
+ * grouped handler were assigned to a team. The lanes are changed one schedule after the other. A schedule that fails is set aside, and a
  * shard whose locks are not granted is left until the next tick. There is rarely such a handler.
  * The tick may be killed at any point: the next one finds only the schedules that are not changed
  * yet.
@@ -69,12 +69,12 @@ async function followOne(deps: FollowDeps, handler: Regrouped, bounds: ShardBoun
     where id = ${handler.id} and regrouped_at = ${handler.regroupedAt} and not exists (select ${behind(sql, handler)})`;
 }
 
-/** Schedules whose lane does not match the handler's setting. */
+/** Schedules whose lane does not match the handler's setting and their team. */
 const behind = (tx: Tx, { id, name }: Regrouped) => tx`
   from carillon.schedules s
   join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version
   where s.target_id = ${id} and s.target_kind = 'handler' and s.group_key is not null and s.deleted_at is null
-    and s.lane is distinct from carillon.lane_for(${name}, s.group_key, coalesce(v.body -> 'serial' = 'true', false))`;
+    and s.lane is distinct from carillon.lane_for(${name}, s.group_key, coalesce(v.body -> 'serial' = 'true', false), s.team_id)`;
 
 function followersBehind(sql: Sql, handler: Regrouped, after: string): PromiseLike<TriedInShard[]> {
   const id = sql`s.id`;
@@ -109,7 +109,7 @@ async function followOnce(
   const { current, state } = context;
   const { body, heldSince, heldUntil } = current;
   const [row] = await tx<{ lane: string | null }[]>`
-    update carillon.schedules set lane = carillon.lane_for(${targetName(body.target)}, ${body.group}, ${body.serial})
+    update carillon.schedules set lane = carillon.lane_for(${targetName(body.target)}, ${body.group}, ${body.serial}, team_id)
     where id = ${current.id} returning lane`;
   if (row === undefined) throw new Error(`Schedule ${current.id} is gone under its lock.`);
   return rearrangeLanes(tx, current, {

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "8f1eaca7ae8760ded978744a8991f8b3cd57742e960f42b767c5ace0e4f035cb",
+  migrationsDigest: "e4692b6c48dfcc48426cd332de3da2c24c97fd69e0ba41b75f00500cfea6a726",
 } as const;

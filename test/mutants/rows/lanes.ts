@@ -5,12 +5,69 @@ import { limitRows } from "./limits.ts";
 const lanes = "test/parcel/lanes.test.ts";
 const groupLanes = "test/parcel/group-lanes.test.ts";
 const grouped = "test/parcel/grouped-handlers.test.ts";
+const groupedTeams = "test/parcel/grouped-teams.test.ts";
 const turns = "test/parcel/target-turns.test.ts";
 
 /** Lanes, groups and the limits of targets; the sweep, and sending. */
 export const laneRows: readonly Mutant[] = [
   ...lanePassRows,
   ...limitRows,
+  {
+    name: "lane_for: teams have lanes of their own for a grouped handler",
+    file: "lib/lane/sql/lane_for.sql",
+    text: "coalesce('@' || p_team, '') || '/'",
+    replacement: "'/'",
+    tests: [groupedTeams],
+  },
+  {
+    name: "claim_parcel: a job in the lane of a group comes with its team",
+    file: "lib/parcel/sql/claim_parcel.sql",
+    text: "'team', j.team_id, ",
+    replacement: "",
+    tests: [groupedTeams],
+  },
+  {
+    name: "assign_team: ticks follow the handlers of the schedules that got a team",
+    file: "lib/quota/sql/assign_team.sql",
+    text: "if v_grouped is not null then",
+    replacement: "if false then",
+    tests: [groupedTeams],
+  },
+  {
+    name: "a lane that a handler's schedule has for another team is found by ticks",
+    file: "lib/tick/housekeeping/follow-handlers.ts",
+    text: "'true', false), s.team_id)`",
+    replacement: "'true', false))`",
+    tests: [groupedTeams],
+  },
+  {
+    name: "a follower's lane is that of its team",
+    file: "lib/tick/housekeeping/follow-handlers.ts",
+    text: "${body.serial}, team_id)",
+    replacement: "${body.serial})",
+    tests: [groupedTeams],
+  },
+  {
+    name: "a batch locks the lane of a new schedule's team",
+    file: "lib/batch/lock-many.ts",
+    text: "new Set([...before, made])",
+    replacement: "new Set([...before, null])",
+    tests: ["test/batch/team-lanes.test.ts"],
+  },
+  {
+    name: "a batch locks the lane of the team that a schedule has",
+    file: "lib/batch/lock-many.ts",
+    text: "new Set([...before, made])",
+    replacement: "new Set([made])",
+    tests: ["test/batch/team-lanes.test.ts"],
+  },
+  {
+    name: "an edit gives a schedule the lane of its team",
+    file: "lib/schedule/write-schedule.ts",
+    text: "laneOfRow(tx, tx`s.team_id`)",
+    replacement: "laneOfRow(tx, tx`null::int`)",
+    tests: [groupedTeams],
+  },
   {
     name: "lane_front: one job at a time passes a lane",
     file: "lib/lane/sql/lane_front.sql",

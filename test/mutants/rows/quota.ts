@@ -88,6 +88,27 @@ export const quotaRows: readonly Mutant[] = [
     file: check,
     text: "current = await keepTeam(tx, callersPrefix);",
     replacement: "",
-    tests: schedules,
+    tests: ["test/ingest/ingest-quota.test.ts"],
+  },
+  {
+    name: "quota: the first token of a prefix makes its team",
+    file: "lib/token/token-edits.ts",
+    text: 'if (scope !== "read") await keepTeam(tx, team);',
+    replacement: "",
+    tests: ["test/quota/foreign-groups.test.ts"],
+  },
+  {
+    name: "quota: a token that only reads makes no team",
+    file: "lib/token/token-edits.ts",
+    text: 'if (scope !== "read") await keepTeam(tx, team);',
+    replacement: "await keepTeam(tx, team);",
+    tests: ["test/quota/foreign-groups.test.ts"],
+  },
+  {
+    name: "quota: the first request of a principal makes its team",
+    file: "lib/token/principal.ts",
+    text: "await sql`select carillon.keep_team(${prefix})`;",
+    replacement: "return;",
+    tests: ["test/token/principal.test.ts"],
   },
 ];

@@ -242,9 +242,23 @@ export const target: readonly Mutant[] = [
   {
     name: "only jobs of one handler run together in a group",
     file: "lib/target/handler/handler-target.ts",
-    text: "`${handler.name} ${job.group}` : null",
-    replacement: "`${job.group}` : null",
+    text: "`${job.target.handler} ${job.team",
+    replacement: "`${job.team",
     tests: ["test/target/two-grouped-handlers.test.ts"],
+  },
+  {
+    name: "only jobs of one team run together in a group",
+    file: "lib/target/handler/handler-target.ts",
+    text: '${job.team ?? ""} ${job.group}',
+    replacement: "${job.group}",
+    tests: ["test/target/handler-target.test.ts"],
+  },
+  {
+    name: "only jobs of one team that have passed the group's lane run together",
+    file: "lib/target/handler/handler-target.ts",
+    text: "job.group !== null && isOfGroup(job) ?",
+    replacement: "job.group !== null ?",
+    tests: ["test/target/handler-target.test.ts"],
   },
   {
     name: "a grouped handler gets a copy of the list",

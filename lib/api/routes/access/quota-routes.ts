@@ -62,7 +62,7 @@ export function quotaRoutes({ tokens }: Pick<Operations, "tokens">): Route[] {
       doc: {
         summary: "List what prefixes use of their quotas",
         description:
-          "Ordered by prefix: those that the token reaches, and those that limit it. A prefix is listed from its first edit on.",
+          "Ordered by prefix: those that the token reaches, and those that limit it. A prefix is listed from its first token on that may write, or from its first edit on.",
         tag: "Tokens and audit",
         answers: { 200: { what: "A page of prefixes.", schema: listSchema, example } },
       },
