@@ -134,7 +134,7 @@ export class Tick extends Construct {
       new Rule(this, numbered("EachMinute", number), {
         description: "Carillon's tick",
         schedule: Schedule.cron(EACH_MINUTE),
-        ...(stopped && { enabled: false }),
+        enabled: !stopped,
         targets: some.map(
           (event) =>
             new LambdaFunction(this.fn, {

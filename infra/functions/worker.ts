@@ -63,7 +63,8 @@ export class Worker extends Construct {
         // Reserved concurrency would instead throttle messages that were already received, until
         // they land in the dead-letter queue.
         maxConcurrency: props.maxConcurrency,
-        ...(props.stopped && { enabled: false }),
+        // Stated in both cases: where an update only leaves it out again, Lambda keeps the mapping as it is.
+        enabled: !props.stopped,
       }),
     );
   }

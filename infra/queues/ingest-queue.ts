@@ -174,7 +174,8 @@ export class IngestQueue extends Construct {
         maxBatchingWindow: WINDOW,
         reportBatchItemFailures: true,
         maxConcurrency: props.maxConcurrency,
-        ...(props.stopped && { enabled: false }),
+        // Stated in both cases: where an update only leaves it out again, Lambda keeps the mapping as it is.
+        enabled: !props.stopped,
       }),
     );
     return fn;

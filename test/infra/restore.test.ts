@@ -152,10 +152,12 @@ test("A stopped deployment changes only whether ticks, workers and the queue of 
       ].toSorted(),
     );
   }
-  const stopped = synthesised({ stopped: true });
-  for (const [, { Properties }] of stopped.ofType("AWS::Lambda::EventSourceMapping"))
-    expect(Properties).toMatchObject({ Enabled: false });
-  stopped.template.hasResourceProperties("AWS::Events::Rule", { State: "DISABLED" });
+  for (const stopped of [true, false]) {
+    const { template, ofType } = synthesised({ stopped });
+    for (const [, { Properties }] of ofType("AWS::Lambda::EventSourceMapping"))
+      expect(Properties).toMatchObject({ Enabled: !stopped });
+    template.hasResourceProperties("AWS::Events::Rule", { State: stopped ? "DISABLED" : "ENABLED" });
+  }
 });
 
 test("A copy of the backups in another region changes the instance in place, and needs a key of that region", () => {
