@@ -17,7 +17,7 @@ import { gapsOf } from "./gaps.ts";
 /**
  * `npm run drill:restore`: walks docs/restore.md in the emulator, with the deployed functions and a real
  * Postgres. The database is backed up, goes on, and is lost; its backup is restored while the deployment is
- * stopped. Real time: it takes about ten minutes.
+ * stopped. Real time: it takes about six minutes.
  */
 const begun = Date.now();
 const say = (line: string) =>
