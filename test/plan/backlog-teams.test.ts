@@ -99,6 +99,19 @@ describe("a team whose jobs wait in a stuck lane", () => {
     expect(await letIn("good-1")).toBe(60);
   });
 
+  test("More rows of a team's held schedules than a tick reads leave the missed runs of others their turn", async () => {
+    await owing("evil-held", {}, 11_000, 11_000);
+    await teamOf(world, "evil");
+    await owing("good-1", {}, 60);
+    await teamOf(world, "good");
+    await world.sql`
+      update carillon.backlog b set turn_at = b.turn_at + interval '30 minutes' from carillon.schedules s where s.id = b.schedule_id and s.key = 'good-1'`;
+    await world.sql`update carillon.schedules set held_since = carillon.clock() where key = 'evil-held'`;
+    await admit();
+    expect(await letIn("good-1")).toBe(60);
+    expect(await letIn("evil-held")).toBe(0);
+  });
+
   test("A team with a stuck lane at a queue with a limit leaves others room at the same queue", async () => {
     const limits = { concurrency: 1_000, rate: null };
     await setLimits(world, { target: "queue/demo", limits, caller: { name: "ann" } });
