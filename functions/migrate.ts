@@ -112,9 +112,10 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
         log.warn("migration.ahead");
         return undefined;
       }
-      if (isElsewhere(event) && !(await isUnused(sql))) await skipIdsAfterRestore(sql);
+      const wasUsed = !(await isUnused(sql));
+      if (wasUsed && isElsewhere(event)) await skipIdsAfterRestore(sql);
       const { adminTokenSecret, quotas, prefixWeights } = event.ResourceProperties;
-      if (await takesFirstToken(event, sql))
+      if (takesFirstToken(event, wasUsed))
         await ensureAdminToken(sql, await secretText(secrets, adminTokenSecret));
       await defineQuotas(sql, parseQuotas(quotas));
       await defineWeights(sql, parsePrefixWeights(prefixWeights));
@@ -169,10 +170,10 @@ function limitsOf(event: Change, begunAt: string, invocation: Invocation): Parti
  * A known first token is not created again: an operator may have deleted it, and a deployment must
  * not bring it back.
  */
-async function takesFirstToken(event: Change, sql: Sql): Promise<boolean> {
+function takesFirstToken(event: Change, wasUsed: boolean): boolean {
   if (event.RequestType === "Create") return true;
   if (event.ResourceProperties.adminTokenSecret !== event.OldResourceProperties.adminTokenSecret) return true;
-  return moveOf(event) !== undefined && isUnused(sql);
+  return moveOf(event) !== undefined && !wasUsed;
 }
 
 /** Whether the database was not this stack's before: it may be restored from a backup, also by a new stack. */

@@ -118,9 +118,8 @@ end $$;
 -- Makes a prefix one whose schedules are counted. The schedules that have it already are assigned by ticks.
 -- Locks: the row of carillon.team_list, if the prefix is new.
 -- Returns: nothing.
--- Called by: keepTeam in lib/quota/team-list.ts, for the prefix of a token or a caller; keepPrincipal in
--- lib/token/principal.ts, for that of a caller without a token; defineQuotas in lib/quota/define-quotas.ts, for
--- prefixes with limits of their own; defineWeights in lib/quota/define-weights.ts; carillon.restrict_caller.
+-- Called by: makeTeam in lib/quota/team-list.ts, for the prefix of a token or a caller, and for prefixes with
+-- limits or weights of their own; carillon.restrict_caller.
 create or replace function carillon.keep_team(p_prefix text) returns void
   language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp

@@ -1017,10 +1017,10 @@ begin
   return true;
 end $$;
 
--- Finds the parcels with jobs of some schedules. A job that waits in a lane or for a hold is alone with jobs of
--- its schedule, and is found by an index: a team may have hundreds of thousands of such parcels, and an edit
--- that read all of them kept the gates of its shards closed meanwhile. The others are read one after the other.
--- They end by themselves: they are sent, worked, or wait for a retry.
+-- Finds the parcels with jobs of some schedules. A parcel that waits in a lane or for a hold has jobs of one
+-- schedule, and an index finds it: a team may have hundreds of thousands of them, and an edit that read all of
+-- them kept the gates of its shards closed meanwhile. All other parcels are read: those that are sent, under a
+-- lease, or wait for a turn or a retry.
 -- Locks: none.
 -- Returns: the ids of the parcels, in no order.
 -- Called by: enterLanes and markRunning in lib/parcel/lanes.ts, openJobsOf in lib/history/open-jobs.ts,

@@ -7,8 +7,8 @@ import type { QueueClass } from "../parcel/parcel-queue.ts";
  */
 
 /**
- * Jobs that one tick makes of the backlog, spread over a minute. Also the most jobs of the backlog
- * that one line may have under way while no other line has any.
+ * Jobs that one tick makes of the backlog, spread over a minute. Also the limit of one line's jobs
+ * under way, if all other lines have none.
  */
 export const backlogBudget = 60_000;
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { QuotaLimit } from "../config/quota-setting.ts";
 import type { Sql } from "../db/connect.ts";
-import { readLimits } from "./team-list.ts";
+import { makeTeam, readLimits } from "./team-list.ts";
 
 /** Replaces the limits of the deployment, if they differ. Running functions follow with their next edit. */
 export async function defineQuotas(sql: Sql, limits: readonly QuotaLimit[]): Promise<void> {
@@ -16,7 +16,7 @@ export async function defineQuotas(sql: Sql, limits: readonly QuotaLimit[]): Pro
         ${limits.map(({ most }) => most)}::bigint[])`;
     await tx`update carillon.team_list set mark = gen_random_uuid()`;
     for (const prefix of new Set(limits.map((limit) => limit.prefix)))
-      if (prefix !== "") await tx`select carillon.keep_team(${prefix})`;
+      if (prefix !== "") await makeTeam(tx, prefix);
   });
 }
 

@@ -63,9 +63,14 @@ export async function teamsOf(tx: Tx, state: TeamState, key: string): Promise<Te
     .flatMap((prefix) => teams.get(prefix) ?? []);
 }
 
-/** Makes the prefix one of a team, and returns the state of the list with it. */
-export async function keepTeam(tx: Tx, prefix: string): Promise<TeamState> {
+/** Makes the prefix one of a team. */
+export async function makeTeam(tx: Tx, prefix: string): Promise<void> {
   await tx`select carillon.keep_team(${prefix})`;
+}
+
+/** As `makeTeam`, and returns the state of the list with it. */
+export async function keepTeam(tx: Tx, prefix: string): Promise<TeamState> {
+  await makeTeam(tx, prefix);
   return readTeamState(tx);
 }
 

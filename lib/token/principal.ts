@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Tx } from "../db/connect.ts";
 import { sqlState, violatedConstraint } from "../db/sql-state.ts";
+import { makeTeam } from "../quota/team-list.ts";
 import { Refusal } from "../refusal.ts";
 import { keyFault } from "../schedule/shape/schedule-key.ts";
 import { hashOf } from "./secret.ts";
@@ -61,7 +62,7 @@ export async function findPrincipal(sql: Tx, principal: Principal): Promise<Pres
 }
 
 async function keepPrincipal(sql: Tx, { name, scope, prefix }: Principal, hash: Buffer): Promise<void> {
-  if (prefix !== null && scope !== "read") await sql`select carillon.keep_team(${prefix})`;
+  if (prefix !== null && scope !== "read") await makeTeam(sql, prefix);
   try {
     await sql`
       insert into carillon.tokens as t (id, hash, name, scope, prefix, created_at, created_by)

@@ -4,7 +4,7 @@ import { databaseClock } from "../db/database-clock.ts";
 import { sqlState, violatedConstraint } from "../db/sql-state.ts";
 import { type Rate, rateText } from "../job/rate.ts";
 import { refuseAnother } from "../quota/refuse-another.ts";
-import { keepTeam } from "../quota/team-list.ts";
+import { makeTeam } from "../quota/team-list.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { type Caller, originText } from "../schedule/shape/caller.ts";
 import {
@@ -98,7 +98,7 @@ export async function createToken(sql: Sql, params: TokenParams & { asked: NewTo
  */
 async function joinTeam(tx: Tx, team: string, scope: Scope): Promise<void> {
   await refuseAnother(tx, team, "tokens", () => countTokens(tx, team));
-  if (scope !== "read") await keepTeam(tx, team);
+  if (scope !== "read") await makeTeam(tx, team);
 }
 
 /** The most valid secrets of one token at a time. */

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "e4692b6c48dfcc48426cd332de3da2c24c97fd69e0ba41b75f00500cfea6a726",
+  migrationsDigest: "62ca9bfb575b7dd7e0c4e048bb7a8856b1eebf61e50b1c88f9dc6e642b06b1a3",
 } as const;
