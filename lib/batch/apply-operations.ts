@@ -100,12 +100,14 @@ async function applyOnce(
   tx: Tx,
   operations: readonly Operation[],
   { labels, teams, maker }: { labels: readonly Label[]; teams: ReadonlySet<string>; maker: Maker },
-  { allOrNothing = false, oneByOne = oneByOneMax, before, after }: ApplyOptions,
+  options: ApplyOptions,
 ): Promise<{ applied: Applied[]; parcels: OutgoingParcel[] }> {
+  const { allOrNothing = false, before, after } = options;
+  const { oneByOne = allOrNothing ? oneByOneMax.allOrNothing : oneByOneMax.divided } = options;
   await lockTeams(tx, teams);
   const passed = (await before?.(tx)) ?? new Set<number>();
   const wanted = operations.filter((_, index) => !passed.has(index));
-  const done = await applyWaves(tx, wanted, { labels, teams, budget: oneByOne, maker });
+  const done = await applyWaves(tx, wanted, { labels, teams, oneByOne, maker });
   const applied = operations.map(
     (operation): Applied => done.results.get(operation) ?? { change: "passed-over", key: operation.key },
   );

@@ -4,7 +4,7 @@ import type { Maker } from "../plan/make-later.ts";
 import { makeAtOnce } from "../plan/maker.ts";
 import type { Label } from "../schedule/shared-holds.ts";
 import { lockSchedules } from "../schedule/stored/stored-schedule.ts";
-import { applyWave, TooMuchAtOnce, type WavesDone } from "./apply-wave.ts";
+import { applyWave, checkBudget, type WavesDone } from "./apply-wave.ts";
 import { type AlsoPassing, lockMany, type ManyLocked } from "./lock-many.ts";
 import type { Operation } from "./operation.ts";
 
@@ -14,7 +14,7 @@ export interface WavesParams {
   /** The teams that are locked. */
   teams: ReadonlySet<string>;
   /** Limit of operations that are done one by one. Claims and ticks wait meanwhile. */
-  budget: number;
+  oneByOne: number;
   also?: AlsoPassing;
   maker?: Maker;
 }
@@ -27,18 +27,19 @@ export interface WavesParams {
 export async function applyWaves(
   tx: Tx,
   operations: readonly Operation[],
-  { labels, teams, budget, also, maker = makeAtOnce }: WavesParams,
+  { labels, teams, oneByOne: most, also, maker = makeAtOnce }: WavesParams,
 ): Promise<WavesDone> {
-  const all: WavesDone = { results: new Map(), parcels: [], oneByOne: 0 };
+  const all: WavesDone = { results: new Map(), parcels: [] };
   if (operations.length === 0) return all;
   const locked = await lockMany(tx, operations, { labels, teams, also });
   if (locked === null) throw new RestartTransaction();
+  const budget = { most, used: 0 };
   let left: (readonly Operation[])[] = [...Map.groupBy(operations, ({ key }) => key).values()];
   for (let isFirst = true; left.length > 0; isFirst = false) {
-    if (all.oneByOne > budget) throw new TooMuchAtOnce();
-    const wave = await applyWave(tx, left, locked, { budget: budget - all.oneByOne, isFirst, maker });
+    checkBudget(budget, 0);
+    const wave = await applyWave(tx, left, locked, { budget, isFirst, maker });
     // Each wave after the first costs about as much as a single edit.
-    all.oneByOne += wave.oneByOne + 1;
+    budget.used += wave.oneByOne + 1;
     for (const [operation, applied] of wave.results) all.results.set(operation, applied);
     all.parcels.push(...wave.parcels);
     left = wave.left;

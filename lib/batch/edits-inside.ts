@@ -96,7 +96,7 @@ async function applyOnce(
   const { results, parcels } = await applyWaves(tx, operations, {
     labels: [],
     teams,
-    budget: Number.POSITIVE_INFINITY,
+    oneByOne: Number.POSITIVE_INFINITY,
     also,
   });
   refuseWhole(results);

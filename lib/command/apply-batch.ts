@@ -70,7 +70,7 @@ const passesMax = 10;
  * The most operations of one part. An operation may count twice towards the limit of those that are
  * done one by one: once by itself, and once because it repeats a key.
  */
-const partMax = oneByOneMax / 2;
+const partMax = Math.floor(oneByOneMax.divided / 2);
 
 /**
  * How a part of a batch failed. Plain data, because it is kept with a request that may be repeated.

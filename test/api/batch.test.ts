@@ -138,7 +138,7 @@ describe("a batch", () => {
     expect((await batch(operations, { atomic: true })).body.length).toBeLessThan(500_000);
   });
 
-  test("A batch with too many operations that must be done one by one is split, and refused if it is atomic", async () => {
+  test("A batch with too many operations that must be done one by one is split into transactions of at most 25, and refused if it is atomic", async () => {
     const put = (n: number, overlap: string) => ({ put: { key: `parts:${n}`, ...body, overlap } });
     const all = (overlap: string) => Array.from({ length: 130 }, (_, n) => put(n, overlap));
     await batch(all("queue"));
@@ -149,6 +149,9 @@ describe("a batch", () => {
     expect(json).toEqual({
       results: all("allow").map(() => expect.objectContaining({ status: 200, version: 2 })),
     });
+    const sizes = await api.sql<{ size: number }[]>`
+      select count(*)::int as size from carillon.schedules where starts_with(key, 'parts:') group by xmin::text`;
+    expect(Math.max(...sizes.map(({ size }) => size))).toBeLessThanOrEqual(25);
   });
 
   test("A batch of a thousand operations is one transaction", async () => {

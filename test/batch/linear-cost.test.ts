@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 const sizes = [50, 100, 200, 400];
-const sizesAlone = [10, 20, 40];
+const sizesAlone = [6, 12, 24];
 
 const bodies: Record<string, object> = {
   plain: { when: "every 1h" },
@@ -69,7 +69,7 @@ const kinds: Kind[] = [
 ];
 
 /**
- * Operations that a batch does one by one, a hundred at most in a transaction: edits of held
+ * Operations that a batch does one by one, 25 at most in a transaction: edits of held
  * schedules, and further holds beside one that ends.
  */
 const oneByOne: Record<string, readonly string[]> = {

@@ -99,11 +99,11 @@ test("a batch under a hold with an end plans occurrences due under it for its en
   ]);
 });
 
-test("a batch makes at most 100 schedules whose hold ends before the watermark", async () => {
+test("a transaction makes at most 25 schedules whose hold ends before the watermark", async () => {
   await pause(shop, { until: at(2 * minute) });
-  await expect(makeEach("short", 120, { group: "shop" })).rejects.toThrow(TooMuchAtOnce);
+  await expect(makeEach("short", 40, { group: "shop" })).rejects.toThrow(TooMuchAtOnce);
   expect(await world.sql`select from carillon.schedules`).toEqual([]);
-  await makeEach("short", 40, { group: "shop" });
+  await makeEach("short", 20, { group: "shop" });
   const waiting = await world.sql`select from carillon.jobs where ready_at >= ${at(2 * minute)}`;
-  expect(waiting.length).toBeGreaterThanOrEqual(40);
+  expect(waiting.length).toBeGreaterThanOrEqual(20);
 });
