@@ -71,8 +71,19 @@ create table carillon.heartbeat (
   ticked_at timestamptz(3),
   -- When the database server of that tick was started. Another time since: the server was restarted or replaced.
   server_started_at timestamptz(3),
+  -- How many claims of each queue had ended without a job by that tick, and the last tick that found more of them than the one before:
+  -- workers were at work until then.
+  fast_empty_claims bigint,
+  slow_empty_claims bigint,
+  fast_emptied_at timestamptz(3),
+  slow_emptied_at timestamptz(3),
   constraint heartbeat_has_one_row check (id)
 );
+
+-- Count the claims of each queue that started no job, because all jobs of their parcel were held, skipped or cancelled. They leave no other
+-- trace, and workers may be busy with hundreds of thousands of them. Sequences: a claim waits for no other, and writes no row.
+create sequence carillon.fast_empty_claims;
+create sequence carillon.slow_empty_claims;
 
 -- The ledger of outages: from when to when no tick ran, no worker of a queue claimed, or the database was away. Written by the tick alone,
 -- so an outage of the tick or of the database is noted when it is over.

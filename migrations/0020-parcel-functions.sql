@@ -219,6 +219,7 @@ end $$;
 -- - leased: another worker has it. ended: its lease has run out, and the caller is to end it. gone: there is
 -- no such parcel, for example because it is settled. empty: no job may start, and the parcel is deleted.
 -- Before the answer also rows `set-aside`: an entry of the quarantine, in `more`.
+-- An empty parcel is counted, so that a tick sees that workers are at work (carillon.note_tick).
 -- Called by: claimParcel in lib/parcel/claim.ts.
 create or replace function carillon.claim_parcel(p_parcel bigint, p_lease_ms int, p_window int default null)
   returns table (outcome text, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, due_at timestamptz, attempt smallint,
@@ -412,6 +413,7 @@ begin
     get diagnostics v_passed = row_count;
   end if;
   if v_count + v_passed = 0 then
+    perform case v_parcel.queue when 'fast' then nextval('carillon.fast_empty_claims') else nextval('carillon.slow_empty_claims') end;
     delete from carillon.parcels p where p.id = p_parcel;
     -- Otherwise the place was taken in this transaction, at a target without limits. No parcel has waited for
     -- it, and the target's lock may be held shared here: leave_target may need it exclusively.

@@ -24,6 +24,13 @@ async function outages() {
   return items.map(({ what, from, to }) => ({ what, from, to })).toReversed();
 }
 
+/** Claims the parcel that has jobs of this schedule alone. */
+async function claimOf(key: string): Promise<string> {
+  const [parcel] = await world.sql<{ id: string }[]>`
+    select p.id from carillon.parcels p join carillon.schedules s on p.schedule_ids = array[s.id] where s.key = ${key}`;
+  return (await claimParcel(world.sql, parcel?.id ?? "", minute)).outcome;
+}
+
 /** A tick each minute until then, without any worker. */
 async function tickUntil(instant: Date): Promise<void> {
   while (world.clock.now() < instant) {
@@ -119,6 +126,28 @@ describe("the workers of a queue", () => {
     await settleParcel(world.sql, parcel, [{ kind: "succeeded" }]);
     await tickUntil(at(7 * minute));
     expect(await outages()).toEqual([{ what: "fast-workers", from: at(5 * minute), to: null }]);
+  });
+
+  test("workers whose claims find only jobs of held schedules are at work until the last such claim", async () => {
+    await world.put("often", { when: "* * * * *" });
+    const ends = [1, 2, 3, 4, 5];
+    for (const n of ends) await world.put(`held:${n}`, { when: `at ${at(n * minute).toISOString()}` });
+    for (const n of ends) {
+      await world.clock.setNow(at(n * minute));
+      await world.tick();
+      await world.pause(`held:${n}`);
+      expect(await claimOf(`held:${n}`)).toBe("empty");
+    }
+    await tickUntil(at(6 * minute));
+    expect(await outages()).toEqual([]);
+    await tickUntil(at(8 * minute));
+    expect(await outages()).toEqual([{ what: "fast-workers", from: at(6 * minute), to: null }]);
+    await world.put("held:9", { when: `at ${at(9 * minute).toISOString()}` });
+    await tickUntil(at(9 * minute));
+    await world.pause("held:9");
+    expect(await claimOf("held:9")).toBe("empty");
+    await tickUntil(at(10 * minute));
+    expect(await outages()).toEqual([{ what: "fast-workers", from: at(6 * minute), to: at(10 * minute) }]);
   });
 
   test("an outage ends when nothing is left to claim", async () => {

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "62ca9bfb575b7dd7e0c4e048bb7a8856b1eebf61e50b1c88f9dc6e642b06b1a3",
+  migrationsDigest: "d1b42a17b2d9216c6656bdc1d932564a6a0f972550a4b48f1fdb6e4455adc18c",
 } as const;
