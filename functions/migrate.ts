@@ -11,6 +11,7 @@ import { migrationTime } from "../lib/config/migration-time.ts";
 import { parsePrefixWeights } from "../lib/config/prefix-weights.ts";
 import { parseQuotas } from "../lib/config/quota-setting.ts";
 import { connect, type Sql } from "../lib/db/connect.ts";
+import { limitApiConnections } from "../lib/db/migrate/api-connections.ts";
 import { connectAsOwner, secretText } from "../lib/db/migrate/connect-as-owner.ts";
 import { functionLogins } from "../lib/db/migrate/function-logins.ts";
 import { type MigrateLimits, migrateOnce } from "../lib/db/migrate/migrate.ts";
@@ -26,6 +27,14 @@ import { vaultBehind } from "../lib/target/vault-function.ts";
 import { ensureAdminToken } from "../lib/token/token.ts";
 import { isUnused } from "../lib/token/unused-database.ts";
 
+/** CloudFormation sends numbers as text. */
+const connectionCounts = z.object({
+  fastConcurrency: z.coerce.number().int().positive(),
+  slowConcurrency: z.coerce.number().int().positive(),
+  /** Those of everything else but the API. */
+  others: z.coerce.number().int().positive(),
+});
+
 const properties = z.object({
   adminTokenSecret: z.string().min(1),
   /** The database's address. Older releases did not send it. */
@@ -34,6 +43,7 @@ const properties = z.object({
   mayBeEmpty: z.stringbool().default(false),
   quotas: z.array(z.string()).default([]),
   prefixWeights: z.array(z.string()).default([]),
+  connections: connectionCounts.optional(),
 });
 
 /** The answer of the first call; the provider repeats it with each further call. */
@@ -112,6 +122,7 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
         log.warn("migration.ahead");
         return undefined;
       }
+      await limitApiConnections(sql, connectionsBesideApi(event.ResourceProperties.connections));
       const wasUsed = !(await isUnused(sql));
       if (wasUsed && isElsewhere(event)) await skipIdsAfterRestore(sql);
       const { adminTokenSecret, quotas, prefixWeights } = event.ResourceProperties;
@@ -174,6 +185,13 @@ function takesFirstToken(event: Change, wasUsed: boolean): boolean {
   if (event.RequestType === "Create") return true;
   if (event.ResourceProperties.adminTokenSecret !== event.OldResourceProperties.adminTokenSecret) return true;
   return moveOf(event) !== undefined && !wasUsed;
+}
+
+/** Null behind a proxy, which shares its connections. */
+function connectionsBesideApi(counts: z.output<typeof connectionCounts> | undefined): number | null {
+  if (counts === undefined) return null;
+  const { worker, handlers } = functionConnections;
+  return counts.fastConcurrency * worker + counts.slowConcurrency * (worker + handlers) + counts.others;
 }
 
 /** Whether the database was not this stack's before: it may be restored from a backup, also by a new stack. */

@@ -61,16 +61,41 @@ export function maxConnections(settings: BudgetSettings): number {
  * allow.
  */
 export function connectionsAtMost(settings: Concurrency): number {
-  const { api, tick, worker, handlers, ingest, archive, migration } = functionConnections;
+  const { api, worker, handlers } = functionConnections;
   return (
     settings.apiRequestBurst * api +
-    MINUTES_AT_ONCE * settings.tickShards * tick +
     settings.fastConcurrency * worker +
     settings.slowConcurrency * (worker + handlers) +
+    connectionsBesideWorkers(settings)
+  );
+}
+
+/** The number of connections of all functions but the API and the workers. */
+function connectionsBesideWorkers(settings: Concurrency): number {
+  const { tick, ingest, archive, migration } = functionConnections;
+  return (
+    MINUTES_AT_ONCE * settings.tickShards * tick +
     settings.ingestConcurrency * ingest +
     (settings.archiveBucket === undefined ? 0 : archive) +
     migration
   );
+}
+
+/**
+ * The connections that the migration keeps free of the API, in parts: the plain template knows no sums.
+ * Undefined behind a proxy, which shares its connections.
+ */
+export function connectionsBesideApi(settings: BudgetSettings): ConnectionsBesideApi | undefined {
+  if (settings.databaseProxy) return undefined;
+  const { fastConcurrency, slowConcurrency } = settings;
+  return { fastConcurrency, slowConcurrency, others: connectionsBesideWorkers(settings) + KEPT_BACK };
+}
+
+export interface ConnectionsBesideApi {
+  readonly fastConcurrency: number;
+  readonly slowConcurrency: number;
+  /** Those of everything else but the API, and those that no function takes. */
+  readonly others: number;
 }
 
 /**

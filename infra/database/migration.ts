@@ -16,6 +16,7 @@ import type { Network } from "../network/network.ts";
 import { packageRoot } from "../package-root.ts";
 import type { Settings } from "../settings.ts";
 import { acknowledge, acknowledgeWildcards } from "../watch/acknowledge.ts";
+import { type BudgetSettings, connectionsBesideApi } from "./connection-budget.ts";
 import type { Database } from "./database.ts";
 
 export interface MigrationProps {
@@ -23,7 +24,7 @@ export interface MigrationProps {
   readonly database: Database;
   readonly webhooks: WebhookSender;
   readonly keys: OwnKeys;
-  readonly settings: Pick<Settings, "quotas" | "prefixWeights" | "databaseMayBeEmpty">;
+  readonly settings: Pick<Settings, "quotas" | "prefixWeights" | "databaseMayBeEmpty"> & BudgetSettings;
   readonly logRetention: RetentionDays;
   readonly code: FunctionCode;
 }
@@ -96,6 +97,7 @@ export class Migration extends Construct {
     });
     acknowledgeWaiting(provider);
     const { quotas, prefixWeights, databaseMayBeEmpty } = props.settings;
+    const connections = connectionsBesideApi(props.settings);
     const applied = new CustomResource(this, "Applied", {
       resourceType: "Custom::CarillonMigration",
       serviceToken: provider.serviceToken,
@@ -109,6 +111,7 @@ export class Migration extends Construct {
         ...(prefixWeights.length === 0 ? {} : { prefixWeights }),
         database: props.database.address,
         ...(databaseMayBeEmpty ? { mayBeEmpty: "true" } : {}),
+        ...(connections && { connections }),
       },
     });
     // Nothing references the endpoint that the function reads its secret through, the instance of a

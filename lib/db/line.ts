@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import postgres from "postgres";
 import { ConnectionLost } from "./connection-lost.ts";
+import { isOfTheDatabase } from "./passing-failure.ts";
 import { failedSocket, openSocket, type Server } from "./socket.ts";
 import { failedInCallback, handlerOf, isFixed, type Statement } from "./statement.ts";
 import { unwritable } from "./unwritable.ts";
@@ -40,7 +41,7 @@ const CLOSE_TIMEOUT_S = 5;
 
 export function openLine(login: Login, onLost: () => void): OwnLine {
   let password = "";
-  let lost: ConnectionLost | undefined;
+  let lost: Error | undefined;
   let opened = false;
   let socket: Duplex | undefined;
   let asked = 0;
@@ -113,6 +114,9 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
       };
       statement.then(answered, (error: unknown) => {
         answered();
+        // Such an error ends the connection, as where the server accepts no more of them. Later
+        // statements report it too.
+        if (endsConnection(error)) lost ??= error;
         // A failure of the driver itself may belong to another statement. Then every later answer
         // goes to the wrong statement.
         if (!isAnswer(error) && !failedInCallback(statement)) cut("the driver failed at a statement");
@@ -126,6 +130,10 @@ export function openLine(login: Login, onLost: () => void): OwnLine {
     cut,
     close: () => driver.end({ timeout: CLOSE_TIMEOUT_S }),
   };
+}
+
+function endsConnection(error: unknown): error is Error {
+  return error instanceof postgres.PostgresError && error.severity === "FATAL" && isOfTheDatabase(error);
 }
 
 /**

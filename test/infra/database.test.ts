@@ -30,6 +30,16 @@ describe("the connection budget", () => {
     expect(functionConnections.tick).toBe(tickDefaults.lanes + 1);
   });
 
+  test("the migration learns how many connections the API must leave, except behind a proxy", () => {
+    const told = (settings: Record<string, unknown>) =>
+      synthesised(settings).ofType("Custom::CarillonMigration")[0]?.[1].Properties["connections"];
+    const { fastConcurrency, slowConcurrency } = defaultSettings;
+    // Twice the tick's connections, the ingest's and the migration's, and ten that no function takes.
+    expect(told({})).toEqual({ fastConcurrency, slowConcurrency, others: 2 * 3 + 2 * 2 + 1 + 10 });
+    expect(told({ slowConcurrency: 3, tickShards: 2 })).toMatchObject({ slowConcurrency: 3, others: 27 });
+    expect(told({ databaseProxy: true })).toBeUndefined();
+  });
+
   test("the connection budget is the setting, else the number that the class's memory allows, within RDS's limit", () => {
     expect(takenBy({ databaseClass: "t4g.micro" })).toBe(100);
     expect(takenBy({ databaseClass: "t4g.small" })).toBe(200);
