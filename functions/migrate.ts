@@ -27,12 +27,14 @@ import { vaultBehind } from "../lib/target/vault-function.ts";
 import { ensureAdminToken } from "../lib/token/token.ts";
 import { isUnused } from "../lib/token/unused-database.ts";
 
-/** CloudFormation sends numbers as text. */
+/** CloudFormation sends numbers as text, and emulators of it as numbers. */
+const count = z.preprocess(String, z.string().regex(/^[0-9]{1,6}$/)).transform(Number);
+
 const connectionCounts = z.object({
-  fastConcurrency: z.coerce.number().int().positive(),
-  slowConcurrency: z.coerce.number().int().positive(),
+  fastConcurrency: count,
+  slowConcurrency: count,
   /** Those of everything else but the API. */
-  others: z.coerce.number().int().positive(),
+  others: count,
 });
 
 const properties = z.object({

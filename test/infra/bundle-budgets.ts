@@ -7,7 +7,7 @@ export const bundleBudgets: Readonly<Record<string, number>> = {
   Archive: 540_000,
   FastWorker: 872_000,
   Ingest: 714_000,
-  Migration: 472_000,
+  Migration: 474_000,
   Page: 22_000,
   SlowWorker: 872_000,
   StackSchedules: 385_000,
