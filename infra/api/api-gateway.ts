@@ -1,4 +1,4 @@
-import { RemovalPolicy, Stack } from "aws-cdk-lib";
+import { Aws, Names, RemovalPolicy, Stack } from "aws-cdk-lib";
 import { AccessLogFormat } from "aws-cdk-lib/aws-apigateway";
 import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
@@ -34,8 +34,16 @@ export function executeArnOf(scope: Construct, apiId: string, stageName: string)
   });
 }
 
+/**
+ * The prefix keeps the log out of the account's resource policy for log deliveries, which has 5,120
+ * characters for all of them. The name of the stack keeps two deployments of one template apart.
+ */
 export function accessLogs(scope: Construct, retention: RetentionDays): LogGroup {
-  return new LogGroup(scope, "AccessLogs", { retention, removalPolicy: RemovalPolicy.DESTROY });
+  return new LogGroup(scope, "AccessLogs", {
+    logGroupName: `/aws/vendedlogs/apigateway/${Aws.STACK_NAME}/${Names.uniqueResourceName(scope, { maxLength: 100 })}`,
+    retention,
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
 }
 
 // No headers and no query strings: either may hold secrets, which must not reach a log.

@@ -17,7 +17,6 @@ export function traceAll(scope: IConstruct): void {
 }
 
 function traceFunction(fn: CarillonFunction): void {
-  if (fn.node.defaultChild instanceof CfnFunction) fn.node.defaultChild.tracingConfig = { mode: "Active" };
   const policy = new Policy(fn, "Tracing", {
     statements: [
       new PolicyStatement({
@@ -27,6 +26,12 @@ function traceFunction(fn: CarillonFunction): void {
     ],
   });
   fn.role?.attachInlinePolicy(policy);
+  const resource = fn.node.defaultChild;
+  if (resource instanceof CfnFunction) {
+    resource.tracingConfig = { mode: "Active" };
+    // Lambda refuses to make a function with tracing whose role has not these rights yet.
+    resource.node.addDependency(policy);
+  }
   acknowledge(
     policy,
     "IAM5[Resource::*]",

@@ -110,7 +110,7 @@ export class Network extends Construct {
         "functionsInVpc: with false there is no VPC and no endpoint; leave out vpcId, vpc and endpoints",
       );
     }
-    const vpc = brought ?? this.isolatedVpc();
+    const vpc = brought ?? this.isolatedVpc(props.vpcAvailabilityZones);
     const { subnets } = vpc.selectSubnets(
       brought === undefined ? { subnetType: SubnetType.PRIVATE_ISOLATED } : props.subnets,
     );
@@ -153,10 +153,10 @@ export class Network extends Construct {
     if (vpc !== undefined && vpcId !== undefined)
       throw new Error("vpcId: a VPC is already given as `vpc`; give only one of the two");
     if (vpcId === undefined) {
-      if (vpcSubnetIds.length + vpcAvailabilityZones.length > 0)
-        throw new Error(
-          "vpcSubnetIds and vpcAvailabilityZones describe subnets of a VPC; give its id as vpcId",
-        );
+      if (vpcSubnetIds.length > 0)
+        throw new Error("vpcSubnetIds are the subnets of a VPC; give its id as vpcId");
+      if (vpc !== undefined && vpcAvailabilityZones.length > 0)
+        throw new Error("vpcAvailabilityZones: a VPC is given as `vpc`; give its `subnets` instead");
       return vpc;
     }
     if (vpcSubnetIds.length !== vpcAvailabilityZones.length || new Set(vpcAvailabilityZones).size < 2) {
@@ -173,10 +173,12 @@ export class Network extends Construct {
     });
   }
 
-  private isolatedVpc(): IVpc {
+  private isolatedVpc(zones: readonly string[]): IVpc {
+    // RDS requires two zones even for a single-zone instance.
+    if (zones.length > 0 && new Set(zones).size < 2)
+      throw new Error("vpcAvailabilityZones: RDS needs two zones or more; give another one");
     const vpc = new Vpc(this, "Vpc", {
-      // RDS requires two zones even for a single-zone instance.
-      maxAzs: 2,
+      ...(zones.length > 0 ? { availabilityZones: [...zones] } : { maxAzs: 2 }),
       natGateways: 0,
       createInternetGateway: false,
       subnetConfiguration: [{ name: "isolated", subnetType: SubnetType.PRIVATE_ISOLATED, cidrMask: 22 }],

@@ -48,7 +48,12 @@ export const networkSettings = {
     "one subnet in each zone is enough",
     subnetsMax,
   ),
-  /** The zones of these subnets, in the same order. */
+  /**
+   * The zones of these subnets, in the same order. Without `vpcId`: the zones of the new network, two
+   * or more, for regions with a zone that lacks an endpoint or the class of the database. Default: the
+   * first two of the region. Choose them at the first deployment: a later choice replaces subnets that
+   * the database is in, and fails.
+   */
   vpcAvailabilityZones: textList(
     z
       .string()

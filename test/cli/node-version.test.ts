@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import cdkJson from "../../cdk.json" with { type: "json" };
 import packageJson from "../../package.json" with { type: "json" };
 
 const root = path.join(import.meta.dirname, "..", "..");
@@ -37,8 +38,9 @@ test.each([
   for (const enough of [`${needed}.0`, "24.0.0"]) expect((await run(enough, ...args)).code).toBe(0);
 });
 
-test("`npm start` checks the version of Node first", () => {
-  expect(packageJson.scripts.start).toMatch(/^node lib\/tools\/node-version\.js && /);
+test("`npm start` and `cdk` check the version of Node first", () => {
+  for (const first of [packageJson.scripts.start, cdkJson.app])
+    expect(first).toMatch(/^node lib\/tools\/node-version\.js && /);
 });
 
 test.each(["README.md", "docs/develop.md", "docs/local.md", "docs/deploy.md", "docs/client.md"])(

@@ -73,6 +73,8 @@ describe("the canary", () => {
   });
 });
 
+const rolesOf = ({ Properties }: Resource) => z.array(z.unknown()).parse(Properties["Roles"]).map(idIn);
+
 describe("tracing", () => {
   test("tracing is on for every function of Carillon, each of which may write traces and has no other right in X-Ray", () => {
     const own = stack.ofType("AWS::Lambda::Function").filter(([id]) => !id.startsWith("MigrationProvider"));
@@ -88,9 +90,13 @@ describe("tracing", () => {
         { Action: ["xray:PutTelemetryRecords", "xray:PutTraceSegments"], Resource: "*" },
       ]);
     }
-    const roles = writers.flatMap(([, { Properties }]) =>
-      z.array(z.unknown()).parse(Properties["Roles"]).map(idIn),
-    );
+    // Lambda refuses to make a function with tracing before its role has these rights.
+    for (const [id, { Properties, DependsOn }] of own) {
+      const role = idIn(Properties["Role"]);
+      const [policy] = writers.find(([, each]) => rolesOf(each).includes(role)) ?? [];
+      expect(DependsOn, id).toContain(policy);
+    }
+    const roles = writers.flatMap(([, policy]) => rolesOf(policy));
     expect(new Set(roles).size).toBe(own.length);
   });
 

@@ -232,6 +232,20 @@ describe("nothing is public but the API", () => {
   });
 });
 
+test.each(["http", "rest"])(
+  "the access log of a %s API is a vended log, named after its stack",
+  (apiKind) => {
+    const names = synthesised({ apiKind })
+      .ofType("AWS::Logs::LogGroup")
+      .filter(([id]) => id.includes("AccessLogs"))
+      .map(([, { Properties }]) => Properties["LogGroupName"]);
+    // Other logs take a part of the 5,120 characters of the account's resource policy.
+    expect(names).toEqual([
+      { "Fn::Join": ["", ["/aws/vendedlogs/apigateway/", { Ref: "AWS::StackName" }, expect.any(String)]] },
+    ]);
+  },
+);
+
 describe("order", () => {
   test("every function that queries, is invoked or serves the page waits for the migration, and is deleted before it", () => {
     const [[migration]] = [stack.ofType("Custom::CarillonMigration").map(([id]) => id)];

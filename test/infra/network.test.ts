@@ -220,6 +220,16 @@ test("an incomplete description of a VPC is refused", () => {
   );
 });
 
+test("the new network is in the zones that are named, two or more, and else in the first two of the region", () => {
+  const zonesOf = (vpcAvailabilityZones?: string) =>
+    synthesised(vpcAvailabilityZones === undefined ? {} : { vpcAvailabilityZones })
+      .ofType("AWS::EC2::Subnet")
+      .map(([, { Properties }]) => Properties["AvailabilityZone"]);
+  expect(zonesOf("us-east-1b,us-east-1d,us-east-1f")).toEqual(["us-east-1b", "us-east-1d", "us-east-1f"]);
+  expect(zonesOf()).toEqual([0, 1].map((n) => ({ "Fn::Select": [n, { "Fn::GetAZs": "" }] })));
+  expect(() => zonesOf("us-east-1b")).toThrow("vpcAvailabilityZones: RDS needs two zones or more");
+});
+
 test("an app may pass its VPC in code, but not together with an id", () => {
   const stack = new Stack(new App({ context: { "aws:cdk:bundling-stacks": [] } }), "Theirs");
   const vpc = new Vpc(stack, "Vpc", { maxAzs: 2 });

@@ -19,7 +19,12 @@ export interface NetworkOptions {
    * database.
    */
   readonly vpcSubnetIds?: readonly string[] | undefined;
-  /** The zones of these subnets, in the same order. */
+  /**
+   * The zones of these subnets, in the same order. Without `vpcId`: the zones of the new network,
+   * two or more, for regions with a zone that lacks an endpoint or the class of the database.
+   * Default: the first two of the region. Choose them at the first deployment: a later choice
+   * replaces subnets that the database is in, and fails.
+   */
   readonly vpcAvailabilityZones?: readonly string[] | undefined;
   /**
    * Whether functions run in a VPC. False, only for an external database: functions run outside of
