@@ -77,6 +77,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
     const logRetention = settings.logRetentionDays;
     const alarms = new Alarms(this, "Alarms", {
       topicArn: settings.alarmTopicArn,
+      ticketTopicArn: settings.ticketTopicArn,
       runbookUrl: settings.runbookUrl,
     });
     const metrics = new Metrics(settings.metricsNamespace);
@@ -161,7 +162,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
     });
     for (const telling of [tick, fastWorker, slowWorker]) lifecycle.admit(telling.fn);
     for (const measuring of [ingest, tick, fastWorker, slowWorker]) metrics.tell(measuring.fn);
-    const working = { api, ingest, tick, fast, slow, fastWorker, slowWorker };
+    const working = { api, webhooks, ingest, tick, fast, slow, fastWorker, slowWorker };
     watchOver(this, { settings, alarms, metrics, database, queueKey: keys.queues, ...working });
     if (archive !== undefined) {
       const archiving = new Archive(this, "Archive", {

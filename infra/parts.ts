@@ -10,6 +10,8 @@ import type { IQueue } from "aws-cdk-lib/aws-sqs";
 export interface CarillonResources {
   /** The topic that alarms notify, instead of `alarmTopicArn`. */
   readonly alarmTopic?: ITopic;
+  /** The topic of alarms of the severity `ticket`, instead of `ticketTopicArn`. */
+  readonly ticketTopic?: ITopic;
   /**
    * The queues that schedules may name, instead of `targetQueueArns`. The worker may also use their
    * keys.

@@ -6,6 +6,7 @@ import type { GivenSettings } from "./settings/given.ts";
 /** The settings with those that the resources stand for. Refuses what is given in both ways. */
 export function withResources({
   alarmTopic,
+  ticketTopic,
   targetQueues,
   targetBuses,
   targetFunctions,
@@ -16,6 +17,7 @@ export function withResources({
 }: GivenSettings & CarillonResources): GivenSettings {
   const named: Readonly<Partial<Record<keyof CarillonResources, GivenSettings>>> = {
     ...(alarmTopic && { alarmTopic: { alarmTopicArn: alarmTopic.topicArn } }),
+    ...(ticketTopic && { ticketTopic: { ticketTopicArn: ticketTopic.topicArn } }),
     ...(targetQueues && { targetQueues: { targetQueueArns: targetQueues.map((queue) => queue.queueArn) } }),
     ...(targetBuses && { targetBuses: { targetBusArns: targetBuses.map((bus) => bus.eventBusArn) } }),
     ...(targetFunctions && {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import postgres from "postgres";
 import { beforeAll, describe, expect, test } from "vitest";
+import { severityOf } from "../infra/watch/severity.ts";
 import { synthesised } from "./infra/synthesised.ts";
 import { testDatabase } from "./support/database.ts";
 
@@ -34,6 +35,11 @@ describe("the runbook", () => {
       expect(parts).toEqual(["It means", "Look at", "Do", "Do not"]);
     },
   );
+
+  test.each(articles)("an article of the runbook has the severity of its alarm: %s", (article) => {
+    const [, , severity] = article.split("\n");
+    expect(severity).toBe(`Severity: ${severityOf(anchorOf(article))}.`);
+  });
 });
 
 test("every query of the runbook runs on a migrated database", async () => {

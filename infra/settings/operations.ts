@@ -69,11 +69,19 @@ export const operationsSettings = {
     /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/,
     "it takes the ARN of an SNS topic",
   ).optional(),
+  /**
+   * The SNS topic that alarms notify whose severity is `ticket`: they can wait until the next working
+   * day ([the runbook](runbook.md#alarms) has the severity of each). Default: `alarmTopicArn`.
+   */
+  ticketTopicArn: textOrToken(
+    /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/,
+    "it takes the ARN of an SNS topic",
+  ).optional(),
   /** The address of the runbook that alarms link to, for deployments with a copy of their own. */
   runbookUrl: z
     .string()
     .regex(/^[^\s#]{1,300}$/, "it takes an address without a #, of at most 300 characters")
-    .default("docs/runbook.md"),
+    .default("https://github.com/carillon-scheduler/carillon/blob/main/docs/runbook.md"),
   /**
    * The lateness in seconds above which an alarm is raised, when one job in a hundred exceeds it.
    */

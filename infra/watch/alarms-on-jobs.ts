@@ -1,6 +1,8 @@
 import { Duration } from "aws-cdk-lib";
 import { type IMetric, MathExpression } from "aws-cdk-lib/aws-cloudwatch";
+import type { Api } from "../api/api.ts";
 import type { Tick } from "../functions/tick.ts";
+import type { WebhookSender } from "../functions/webhook-sender.ts";
 import type { Worker } from "../functions/worker.ts";
 import type { IngestQueue } from "../queues/ingest-queue.ts";
 import type { JobQueue } from "../queues/job-queue.ts";
@@ -17,6 +19,8 @@ export interface AlarmsOnJobsProps {
   readonly ingest: IngestQueue;
   readonly fastWorker: Worker;
   readonly slowWorker: Worker;
+  readonly api: Api;
+  readonly webhooks: WebhookSender;
   /** The lateness in seconds that one job in a hundred may exceed. */
   readonly latenessSeconds: number;
 }
@@ -136,6 +140,8 @@ function alarmsOnAwsLimits({
   slow,
   fastWorker,
   slowWorker,
+  api,
+  webhooks,
 }: AlarmsOnJobsProps): void {
   const inFlight = IN_FLIGHT_MAX * IN_FLIGHT_SHARE_MAX;
   for (const each of [fast, slow, ingest]) {
@@ -149,7 +155,7 @@ function alarmsOnAwsLimits({
       article: "Messages in flight",
     });
   }
-  const functions = { tick, ingest, fastWorker, slowWorker };
+  const functions = { tick, ingest, fastWorker, slowWorker, api, webhooks };
   const throttles: Record<string, IMetric> = {};
   for (const [name, { fn }] of Object.entries(functions))
     throttles[name] = fn.metricThrottles({ statistic: "Sum", period: Duration.minutes(1) });
@@ -162,7 +168,7 @@ function alarmsOnAwsLimits({
       period: Duration.minutes(1),
       label: "Throttles",
     }),
-    "In three of the last five minutes the tick, a worker or the function that takes commands was throttled: the account has reached its limit of concurrent functions.",
+    "In three of the last five minutes the tick, a worker, the API or the function that takes commands or sends webhooks was throttled: the account has reached its limit of concurrent functions.",
     "Functions throttled",
   );
 }

@@ -12,13 +12,16 @@ import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
 import { Topic } from "aws-cdk-lib/aws-sns";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import { type Severity, severityOf } from "./severity.ts";
 
 export interface AlarmsProps {
   /**
-   * The SNS topic that every alarm notifies, when it starts and when it ends. Default: none; alarms
+   * The SNS topic that alarms notify, when they start and when they end. Default: none; alarms
    * only show in CloudWatch.
    */
   readonly topicArn: string | undefined;
+  /** The topic of alarms that can wait until the next working day. Default: that of all. */
+  readonly ticketTopicArn: string | undefined;
   /** The address of the runbook whose articles the alarms link to. */
   readonly runbookUrl: string;
 }
@@ -51,15 +54,18 @@ export interface HeartbeatProps {
 export class Alarms extends Construct {
   /** All alarms made so far. */
   readonly raised: IAlarm[] = [];
-  private readonly action: IAlarmAction | undefined;
+  private readonly actions: Readonly<Record<Severity, IAlarmAction | undefined>>;
   private readonly runbookUrl: string;
 
   constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
     this.runbookUrl = props.runbookUrl;
-    if (props.topicArn !== undefined) {
-      this.action = new SnsAction(Topic.fromTopicArn(this, "Topic", props.topicArn));
-    }
+    const page = this.notifying("Topic", props.topicArn);
+    this.actions = { page, ticket: this.notifying("TicketTopic", props.ticketTopicArn) ?? page };
+  }
+
+  private notifying(id: string, topicArn: string | undefined): IAlarmAction | undefined {
+    return topicArn === undefined ? undefined : new SnsAction(Topic.fromTopicArn(this, id, topicArn));
   }
 
   whenNotEmpty(scope: Construct, id: string, deadLetters: Queue): void {
@@ -153,14 +159,16 @@ export class Alarms extends Construct {
     article = inWords(`${scope.node.id}${id}`),
   ): void {
     const anchor = article.toLowerCase().replaceAll(" ", "-");
+    const severity = severityOf(anchor);
     const alarm = new Alarm(scope, id, {
       ...props,
-      alarmDescription: `${alarmDescription} ${this.runbookUrl}#${anchor}`,
+      alarmDescription: `${alarmDescription} Severity: ${severity}. ${this.runbookUrl}#${anchor}`,
     });
     this.raised.push(alarm);
-    if (this.action === undefined) return;
-    alarm.addAlarmAction(this.action);
-    alarm.addOkAction(this.action);
+    const action = this.actions[severity];
+    if (action === undefined) return;
+    alarm.addAlarmAction(action);
+    alarm.addOkAction(action);
   }
 }
 

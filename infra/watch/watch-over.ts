@@ -1,7 +1,6 @@
 import { Duration } from "aws-cdk-lib";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { Construct } from "constructs";
-import type { Api } from "../api/api.ts";
 import { maxConnections } from "../database/connection-budget.ts";
 import { Canary } from "../functions/canary.ts";
 import type { Settings } from "../settings.ts";
@@ -13,15 +12,14 @@ import { Dashboard, type DashboardProps } from "./dashboard.ts";
 export interface WatchOverProps
   extends Omit<AlarmsOnJobsProps, "latenessSeconds">,
     Omit<DashboardProps, "serverErrors" | "canary"> {
-  readonly api: Api;
   readonly settings: Settings;
   /** The key that encrypts messages of queues. Default: one of SQS. */
   readonly queueKey: IKey | undefined;
 }
 
 /** Monitoring, made after all other parts: alarms and the dashboard. */
-export function watchOver(scope: Construct, { settings, api, queueKey, ...watched }: WatchOverProps): void {
-  const { alarms, metrics, tick, fastWorker, database } = watched;
+export function watchOver(scope: Construct, { settings, queueKey, ...watched }: WatchOverProps): void {
+  const { alarms, metrics, tick, fastWorker, database, api } = watched;
   const { serverErrors } = api;
   alarms.whenFailing(
     api,

@@ -117,7 +117,7 @@ test("messages in flight raise an alarm before SQS delivers no more, and throttl
   for (const [, { Properties }] of inFlight) expect(Properties["Threshold"]).toBe(96_000);
   template.hasResourceProperties("AWS::CloudWatch::Alarm", {
     Metrics: Match.arrayWith([
-      Match.objectLike({ Expression: "tick + ingest + fastWorker + slowWorker" }),
+      Match.objectLike({ Expression: "tick + ingest + fastWorker + slowWorker + api + webhooks" }),
       Match.objectLike({
         Id: "slowWorker",
         MetricStat: Match.objectLike({ Metric: Match.objectLike({ MetricName: "Throttles" }) }),

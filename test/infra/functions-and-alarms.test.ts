@@ -33,6 +33,38 @@ describe("alarms", () => {
       expect(String(Properties["AlarmDescription"]).length).toBeGreaterThan(40);
     }
   });
+
+  test("an alarm that can wait until the next working day notifies the topic of tickets, and every other one that of pages", () => {
+    const [pages, tickets] = ["pages", "tickets"].map(
+      (name) => `arn:aws:sns:eu-central-1:123456789012:${name}`,
+    );
+    const told = synthesised({ alarmTopicArn: pages, ticketTopicArn: tickets }).ofType(
+      "AWS::CloudWatch::Alarm",
+    );
+    const topicOf = { page: [pages], ticket: [tickets] };
+    const severities = told.map(([, { Properties }]) => {
+      const [, severity] =
+        / Severity: (page|ticket)\. https:\/\//.exec(String(Properties["AlarmDescription"])) ?? [];
+      if (severity !== "page" && severity !== "ticket") throw new Error("The alarm has no severity.");
+      expect(Properties["AlarmActions"]).toEqual(topicOf[severity]);
+      expect(Properties["OKActions"]).toEqual(topicOf[severity]);
+      return severity;
+    });
+    expect(new Set(severities).size).toBe(2);
+    const onlyTickets = synthesised({ ticketTopicArn: tickets }).ofType("AWS::CloudWatch::Alarm");
+    expect(onlyTickets.filter(([, { Properties }]) => "AlarmActions" in Properties)).toHaveLength(
+      severities.filter((severity) => severity === "ticket").length,
+    );
+  });
+
+  test("an alarm is raised where Lambda throttles the tick, a worker, the API or a function that takes commands or sends webhooks", () => {
+    const [[, alarm] = []] = stack
+      .ofType("AWS::CloudWatch::Alarm")
+      .filter(([id]) => id.includes("FunctionsThrottled"));
+    const functions = ["Api", "FastWorker", "Ingest", "SlowWorker", "Tick", "WebhookSender"];
+    const measured = JSON.stringify(alarm?.Properties["Metrics"]);
+    for (const name of functions) expect(measured).toMatch(new RegExp(`"Ref":"${name}Function`));
+  });
 });
 
 describe("functions", () => {

@@ -58,9 +58,15 @@ export interface OperationsOptions {
   /** The SNS topic that alarms notify. Default: none; alarms only show in CloudWatch. */
   readonly alarmTopicArn?: string | undefined;
   /**
+   * The SNS topic that alarms notify whose severity is `ticket`: they can wait until the next
+   * working day ([the runbook](runbook.md#alarms) has the severity of each). Default:
+   * `alarmTopicArn`.
+   */
+  readonly ticketTopicArn?: string | undefined;
+  /**
    * The address of the runbook that alarms link to, for deployments with a copy of their own.
    *
-   * @default docs/runbook.md
+   * @default https://github.com/carillon-scheduler/carillon/blob/main/docs/runbook.md
    */
   readonly runbookUrl?: string | undefined;
   /**
