@@ -63,6 +63,16 @@ async function unprotectedFirst(emulator: EmulatorEnvironment, folder: string): 
   assert.deepEqual(await databases(emulator), [{ ...first, isProtected: true }]);
   assert.deepEqual(await stack(emulator), { status: "UPDATE_COMPLETE", isProtected: true });
   say("ok  the second deployment protected the same database and the stack");
+
+  await assert.rejects(cloudFormation(emulator, { Action: "DeleteStack", StackName: stackName }));
+  for (const { id } of await databases(emulator))
+    await assert.rejects(
+      rds(emulator, { Action: "DeleteDBInstance", DBInstanceIdentifier: id, SkipFinalSnapshot: "true" }),
+    );
+  await unlock(emulator);
+  assert.deepEqual(await databases(emulator), [first]);
+  assert.equal((await stack(emulator)).isProtected, false);
+  say("ok  the deletion of either was refused, and the documented commands turned both protections off");
 }
 
 async function protectedFirst(emulator: EmulatorEnvironment, folder: string): Promise<void> {
@@ -73,6 +83,14 @@ async function protectedFirst(emulator: EmulatorEnvironment, folder: string): Pr
   assert.equal((await stack(emulator)).isProtected, true);
   say("ok  a protected first deployment failed, and the termination protection refuses the next one");
 
+  await unlock(emulator);
+  await deploy();
+  assert.deepEqual(await stack(emulator), { status: "CREATE_COMPLETE", isProtected: true });
+  say("ok  without protection the next deployment deleted the failed stack, and made a new one");
+}
+
+/** The commands of docs/deploy.md for a stack that was protected from the start. */
+async function unlock(emulator: EmulatorEnvironment): Promise<void> {
   for (const { id } of await databases(emulator))
     await rds(emulator, {
       Action: "ModifyDBInstance",
@@ -84,9 +102,6 @@ async function protectedFirst(emulator: EmulatorEnvironment, folder: string): Pr
     StackName: stackName,
     EnableTerminationProtection: "false",
   });
-  await deploy();
-  assert.deepEqual(await stack(emulator), { status: "CREATE_COMPLETE", isProtected: true });
-  say("ok  without protection the next deployment deleted the failed stack, and made a new one");
 }
 
 function cloudFormation(emulator: EmulatorEnvironment, input: Record<string, string>): Promise<string> {
