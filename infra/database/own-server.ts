@@ -1,4 +1,4 @@
-import { CfnResource } from "aws-cdk-lib";
+import { Annotations, CfnResource } from "aws-cdk-lib";
 import { type ISecret, Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { IConstruct } from "constructs";
 import type { OwnKeys } from "../keys/own-keys.ts";
@@ -32,12 +32,18 @@ export function managedSecretOf(server: Server, { secrets }: OwnKeys): ISecret {
   });
 }
 
-/** The reason for allowing the deletion of a server, where the settings allow it. */
+/**
+ * The reason for allowing the deletion of a server, where the settings allow it, and a reminder at each
+ * synthesis: a deployment that was made for the first time is easily left that way.
+ */
 export function acknowledgeUnprotected(server: IConstruct, databaseProtected: boolean): void {
   if (databaseProtected) return;
+  Annotations.of(server).addInfo(
+    "databaseProtected is false: neither the database nor the stack is protected from deletion. Once the first deployment has succeeded, deploy again without this setting.",
+  );
   acknowledge(
     server,
     "RDS10",
-    "databaseProtected is off, for a deployment that will be removed. A snapshot remains.",
+    "databaseProtected is off, for a first deployment or one that will be removed. A snapshot remains.",
   );
 }

@@ -41,8 +41,9 @@ export class WebhookSender extends Construct {
     const key = new Key(this, "Key", {
       description: "Carillon: opens the credentials of webhooks",
       enableKeyRotation: true,
-      // A backup of the database is worth little without it.
-      removalPolicy: RemovalPolicy.RETAIN,
+      // A backup of the database is worth little without it. A deployment that fails when it makes the key
+      // has sealed nothing.
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     });
     this.fn.addEnvironment("WEBHOOK_KEY", key.keyArn);
     this.fn.addToRolePolicy(

@@ -78,8 +78,9 @@ export class IngestQueue extends Construct {
       visibility: Duration.seconds(visibilityInTimeouts * TIMEOUT.toSeconds() + WINDOW.toSeconds()),
       retention: Duration.days(ingestRetentionDays),
       receivesMax: ingestReceivesMax,
-      // Commands that are not applied yet exist only in this queue.
-      removalPolicy: RemovalPolicy.RETAIN,
+      // Commands that are not applied yet exist only in this queue. A deployment that fails when it makes the
+      // queue leaves none behind.
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
       key: props.key,
     });
     this.key = props.key;

@@ -30,21 +30,24 @@ export function apiAddress(apiUrl: string, { AWS_ENDPOINT_URL }: EmulatorEnviron
 }
 
 /**
- * Synthesises the app, leaves out the emulator's gaps, and deploys the rest with the CDK's own CLI,
- * including bootstrap, assets and change set.
+ * Synthesises the app, leaves out the emulator's gaps, adds `more` resources, and deploys the result with the
+ * CDK's own CLI, including bootstrap, assets and change set.
  */
 export async function deployTo(
   emulator: EmulatorEnvironment,
   settings: object,
   gaps: readonly Gap[],
   folder: string,
+  more: (ids: readonly string[]) => Given["template"]["Resources"] = () => ({}),
 ): Promise<Deployment> {
   const assembly = path.join(folder, "assembly");
   await cdk(["synth", "--quiet", `--output=${assembly}`, ...asContext(settings)], emulator);
   const file = path.join(assembly, `${stackName}.template.json`);
   const whole = templateShape.parse(JSON.parse(readFileSync(file, "utf8")));
   const given = withoutGaps(whole, gaps);
-  writeFileSync(file, JSON.stringify(given.template));
+  const { Resources: kept } = given.template;
+  const Resources = { ...kept, ...more(Object.keys(kept)) };
+  writeFileSync(file, JSON.stringify({ ...given.template, Resources }));
 
   const outputsFile = path.join(folder, "outputs.json");
   await cdk(["bootstrap", `aws://${emulatedAccount}/${emulator.AWS_REGION}`, `--app=${assembly}`], emulator);

@@ -14,7 +14,7 @@ beforeAll(() => {
 test("commands are kept for SQS's longest retention, and many are drained together", () => {
   const { template } = stack;
   template.hasResource("AWS::SQS::Queue", {
-    DeletionPolicy: "Retain",
+    DeletionPolicy: "RetainExceptOnCreate",
     Properties: {
       MessageRetentionPeriod: 14 * 86_400,
       VisibilityTimeout: 361,

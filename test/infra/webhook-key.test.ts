@@ -9,7 +9,7 @@ test("The key of webhook credentials is rotated each year, and stays when the st
   const [, key] = keys[0] ?? [];
   expect(key?.Properties).toMatchObject({ EnableKeyRotation: true });
   expect(stack.template.toJSON()["Resources"][keys[0]?.[0] ?? ""]).toMatchObject({
-    DeletionPolicy: "Retain",
+    DeletionPolicy: "RetainExceptOnCreate",
     UpdateReplacePolicy: "Retain",
   });
 });
