@@ -3,10 +3,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { z } from "zod";
 import { assemble as assembleTick } from "../../functions/tick.ts";
 import { assemble as assembleWorker } from "../../functions/worker.ts";
+import { idle } from "../../infra/tools/cost/idle-month.ts";
 import { canaryKeys } from "../../lib/canary/canaries.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
+import { metricUnits } from "../../lib/log/metrics.ts";
 import { sqsEvent } from "../../lib/tools/local/lambda/sqs-event.ts";
 import { functionsKeyId, localQueueArn, localRegion } from "../../lib/tools/local/local-account.ts";
 import { type QueueEmulator, startQueues } from "../../lib/tools/local/queue/start-queues.ts";
@@ -83,8 +86,13 @@ test("The deployed functions put the canaries and run them to their ends, with a
 
   const arrived = (await messagesOf(names.canary)).map(({ Body = "" }) => JSON.parse(Body));
   expect(arrived).toMatchObject([{ schedulekey: canaryKeys.fast }]);
-  const told = written
-    .map((line): unknown => JSON.parse(line))
-    .filter((line) => Object(line).CanaryMs !== undefined);
+  const lines = written.map((line) => z.looseObject({}).parse(JSON.parse(line)));
+  const told = lines.filter((line) => line["CanaryMs"] !== undefined);
   expect(told).toMatchObject([{ event: "metrics", function: "worker", queue: "slow", CanaryMs: 0 }]);
+  const metrics = lines
+    .filter((line) => line["function"] === "worker" && line["event"] === "metrics")
+    .flatMap((line) => Object.keys(line).map((name) => `${line["queue"]} ${name}`))
+    .filter((name) => (name.split(" ")[1] ?? "") in metricUnits);
+  // The price of an idle month counts them.
+  expect(new Set(metrics).size).toBe(idle.canaryMetrics);
 });

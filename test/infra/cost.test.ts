@@ -118,11 +118,23 @@ describe("the usage that a template implies", () => {
     expect(usdOf(millionJobs(table.usd, 1), "Traces")).toBeNaN();
   });
 
-  test("a canary costs two jobs per interval, and a metric", () => {
+  test("a canary costs two jobs per interval, and the metrics that workers write with them", () => {
     const Properties = { Environment: { Variables: { CANARY_MINUTES: "5" } } };
     const lines = idleMonth(stackOf("AWS::Lambda::Function", Properties), table.usd);
     expect(usdOf(lines, "Canary, jobs")).toBeCloseTo(0.01752 * total(millionJobs(table.usd, 1)));
-    expect(usdOf(lines, "Canary, metrics")).toBeCloseTo(0.3);
+    expect(usdOf(lines, "Canary, metrics")).toBeCloseTo(3.3);
+  });
+
+  test("an alarm costs as much as the metrics that it reads", () => {
+    const read = (MetricName: string) => ({ Id: MetricName, MetricStat: { Metric: { MetricName } } });
+    const sum = { Id: "sum", Expression: "a + b" };
+    const alarms = {
+      Resources: {
+        Plain: { Type: "AWS::CloudWatch::Alarm", Properties: { MetricName: "TickMs" } },
+        Sum: { Type: "AWS::CloudWatch::Alarm", Properties: { Metrics: [sum, read("a"), read("b")] } },
+      },
+    };
+    expect(usdOf(idleMonth(alarms, table.usd), "Alarms")).toBeCloseTo(0.3);
   });
 });
 

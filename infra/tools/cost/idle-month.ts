@@ -12,6 +12,7 @@ type Resource = z.infer<typeof resource>;
 
 /** A gateway endpoint has no subnet, and costs nothing. */
 const endpoint = z.object({ SubnetIds: z.array(z.unknown()).default([]) });
+const alarm = z.object({ Metrics: z.array(z.object({ MetricStat: z.unknown().optional() })).default([]) });
 const webAcl = z.object({ Rules: z.array(z.unknown()).default([]) });
 
 const hours = 730;
@@ -28,9 +29,13 @@ export const idle = {
   tickLogBytes: 2_500,
   /** The metrics that ticks write; docs/observability.md lists them. */
   tickMetrics: 16,
-  /** One to each queue; the slow one writes a metric of how long it took. */
+  /** One to each queue. */
   canaryJobs: 2,
-  canaryMetrics: 1,
+  /**
+   * The metrics that workers write with each job, the same five for each queue, and how long the
+   * canary of the slow queue took.
+   */
+  canaryMetrics: 11,
 } as const;
 
 /** The monthly cost of each type of resource that is billed by the hour or month. */
@@ -50,9 +55,14 @@ const priced: Readonly<
   "AWS::KMS::Key": (found, prices) => [
     line("Keys of KMS", [found.length, "keys"], [prices.kmsKeyMonth, "USD"]),
   ],
-  "AWS::CloudWatch::Alarm": (found, prices) => [
-    line("Alarms", [found.length, "alarms"], [prices.alarmMonth, "USD"]),
-  ],
+  // AWS bills an alarm for each metric that it reads: one, or those of its expression.
+  "AWS::CloudWatch::Alarm": (found, prices) => {
+    const metrics = found.reduce((sum, { Properties }) => {
+      const read = alarm.parse(Properties).Metrics.filter(({ MetricStat }) => MetricStat !== undefined);
+      return sum + Math.max(1, read.length);
+    }, 0);
+    return [line("Alarms", [metrics, "metrics of alarms"], [prices.alarmMonth, "USD"])];
+  },
   "AWS::CloudWatch::Dashboard": (found, prices) => [
     line("Dashboard", [found.length, "dashboards"], [prices.dashboardMonth, "USD"]),
   ],
