@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import {
   type BudgetSettings,
-  connectionsAtMost,
+  checkConnectionBudget,
   maxConnections,
 } from "../../infra/database/connection-budget.ts";
-import { defaultSettings } from "../../infra/settings.ts";
+import { connectionsAtMost } from "../../infra/database/functions-at-once.ts";
+import { defaultSettings, type Settings } from "../../infra/settings.ts";
 import { functionConnections } from "../../lib/config/function-connections.ts";
 import { tickDefaults } from "../../lib/tick/tick.ts";
 import { synthesised } from "./synthesised.ts";
@@ -48,6 +49,8 @@ describe("the connection budget", () => {
     expect(takenBy({ databaseClass: "r6gd.16xlarge" })).toBe(5_000);
     expect(takenBy({ databaseClass: "x2iedn.xlarge", databaseMaxConnections: 900 })).toBe(900);
     expect(() => takenBy({ databaseClass: "x2iedn.xlarge" })).toThrow("set databaseMaxConnections");
+    expect(takenBy({ database: "existing" })).toBe(100);
+    expect(takenBy({ database: "external", databaseMaxConnections: 400 })).toBe(400);
   });
 
   test("the connection budget of an Aurora cluster follows its largest memory, and is capped where the cluster may become tiny", () => {
@@ -61,21 +64,71 @@ describe("the connection budget", () => {
   test("the database's max_connections is the connection budget", () => {
     const told = (settings: Record<string, unknown>) =>
       synthesised(settings).ofType("AWS::RDS::DBParameterGroup")[0]?.[1].Properties["Parameters"];
-    expect(told({})).toMatchObject({ max_connections: "100" });
+    expect(told({})).toMatchObject({ max_connections: "200" });
     expect(told({ databaseClass: "t4g.medium" })).toMatchObject({ max_connections: "400" });
   });
 
   test("settings that exceed the connection budget are refused at synth, with the settings to change", () => {
-    const spare = 90 - connectionsAtMost(defaultSettings);
-    const burst = defaultSettings.apiRequestBurst + spare;
-    expect(() => synthesised({ apiRequestBurst: burst })).not.toThrow();
-    expect(() => synthesised({ apiRequestBurst: burst + 1 })).toThrow(
-      /may need 91 database connections at once, and the database has 90 for them\. Lower slowConcurrency/,
+    const limited = { databaseMaxConnections: connectionsAtMost(defaultSettings) + 10 };
+    const burst = defaultSettings.apiRequestBurst;
+    expect(() => synthesised(limited)).not.toThrow();
+    expect(() => synthesised({ ...limited, apiRequestBurst: burst + 1 })).toThrow(
+      /may need 85 database connections at once, and the database has 84 for them\. Lower slowConcurrency/,
     );
-    expect(() => synthesised({ apiRequestBurst: burst + 1, databaseClass: "t4g.small" })).not.toThrow();
+    expect(() => synthesised({ apiRequestBurst: burst + 1 })).not.toThrow();
     expect(() => synthesised({ databaseMaxConnections: 60 })).toThrow("has 50 for them");
   });
 });
+
+describe("the memory budget", () => {
+  const checked = (settings: Partial<Settings>) => () =>
+    checkConnectionBudget({ ...defaultSettings, ...settings });
+  const few = { fastConcurrency: 2, slowConcurrency: 2 };
+
+  test("the default class has memory for the default concurrency, and the class below has it only for few functions", () => {
+    expect(checked({})).not.toThrow();
+    expect(checked({ databaseClass: "t4g.micro" })).toThrow(
+      "The functions may need 822 MiB of memory for 84 database connections at once, and a t4g.micro has 276 MiB for them: " +
+        "of its 1,024 MiB, the buffers of Postgres take 192 MiB, IAM authentication 300 MiB, and the operating system with RDS 256 MiB. " +
+        "Choose a databaseClass with at least 2 GiB, or lower apiRequestBurst (12 MiB each), slowConcurrency (34 MiB each), " +
+        "fastConcurrency (14 MiB each), ingestConcurrency (18 MiB each) or tickShards (78 MiB each).",
+    );
+    expect(checked({ databaseClass: "t4g.micro", ...few, apiRequestBurst: 4 })).not.toThrow();
+    expect(checked({ databaseClass: "t4g.micro", ...few, apiRequestBurst: 5 })).toThrow("has 276 MiB");
+  });
+
+  test("concurrency that the connections allow is refused where the memory does not hold it", () => {
+    const busy = { apiRequestBurst: 120 };
+    expect(connectionsAtMost({ ...defaultSettings, ...busy })).toBeLessThan(190);
+    expect(checked(busy)).toThrow("Choose a databaseClass with at least 4 GiB");
+    expect(checked({ ...busy, databaseClass: "t4g.medium" })).not.toThrow();
+  });
+
+  test("behind a proxy the memory holds the connections that the proxy opens, and the refusal names their number", () => {
+    const busy = { databaseProxy: true, apiRequestBurst: 300, fastConcurrency: 40 };
+    const fitting = Number(/databaseMaxConnections to (\d+) at most/.exec(refusalOf(checked(busy)))?.[1]);
+    expect(fitting).toBeGreaterThan(50);
+    expect(checked({ ...busy, databaseMaxConnections: fitting })).not.toThrow();
+    expect(checked({ ...busy, databaseMaxConnections: fitting + 2 })).toThrow("at most");
+  });
+
+  test("the memory of a cluster, of an unknown class and of a database made elsewhere is not judged", () => {
+    const many = { apiRequestBurst: 1_500, databaseMaxConnections: 2_000 };
+    expect(checked({ ...many, database: "aurora", databaseCapacityMax: 1 })).not.toThrow();
+    expect(checked({ ...many, database: "external" })).not.toThrow();
+    expect(checked({ ...many, databaseClass: "x2iedn.xlarge" })).not.toThrow();
+    expect(checked({ ...many, databaseClass: "m7g.large" })).toThrow("m7g.large has 5,652 MiB");
+  });
+});
+
+function refusalOf(run: () => void): string {
+  try {
+    run();
+  } catch (error) {
+    return String(error);
+  }
+  return "";
+}
 
 test("a forgotten transaction of an engineer is ended before it blocks the vacuum of busy tables", () => {
   synthesised().template.hasResourceProperties("AWS::RDS::DBParameterGroup", {

@@ -134,8 +134,6 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
   "another way to watch it": {
     tickBy: "scheduler",
     tickShards: 2,
-    // The archive's function needs a connection of its own.
-    apiRequestBurst: 19,
     canaryMinutes: 0,
     tracing: true,
     stackSchedules: "true",
