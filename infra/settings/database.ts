@@ -52,6 +52,12 @@ export const databaseSettings = {
   databaseMaxConnections: wholeNumber(50, 20_000).optional(),
   /** The initial storage in GiB; it grows automatically to five times this size. */
   databaseStorageGiB: wholeNumber(20, 10_000).default(20),
+  /**
+   * Whether RDS exports the logs of the database to CloudWatch: those of Postgres, and the reasons of
+   * logins that IAM refused. RDS makes their log groups, which [never
+   * expire](observability.md#logs-of-the-database) until you set it.
+   */
+  databaseLogs: yesOrNo().default(true),
   /** How many days of backups are kept. */
   databaseBackupDays: wholeNumber(1, 35).default(7),
   /**

@@ -130,6 +130,52 @@ function refusalOf(run: () => void): string {
   return "";
 }
 
+describe("the insight into a database", () => {
+  const made = (type: string, settings: Record<string, unknown>) =>
+    synthesised(settings)
+      .ofType(type)
+      .map(([, { Properties }]) => Properties);
+  const exported = ["postgresql", "iam-db-auth-error"];
+
+  test("RDS exports the log of Postgres and the reasons of refused logins, of an instance and of a cluster", () => {
+    expect(made("AWS::RDS::DBInstance", {})).toMatchObject([{ EnableCloudwatchLogsExports: exported }]);
+    expect(made("AWS::RDS::DBCluster", { database: "aurora" })).toMatchObject([
+      { EnableCloudwatchLogsExports: exported },
+    ]);
+  });
+
+  test("a setting leaves the export of logs out", () => {
+    const [instance] = made("AWS::RDS::DBInstance", { databaseLogs: "false" });
+    expect(instance).not.toHaveProperty("EnableCloudwatchLogsExports");
+    expect(() => synthesised({ database: "external", databaseLogs: "false" })).toThrow(
+      "databaseLogs: it is only for database rds or aurora",
+    );
+  });
+
+  test("an exported log has no parameters of statements, which hold payloads and secrets", () => {
+    expect(made("AWS::RDS::DBParameterGroup", {})).toMatchObject([
+      { Parameters: { log_parameter_max_length: "0", log_parameter_max_length_on_error: "0" } },
+    ]);
+  });
+
+  test("Performance Insights is on with the seven days that cost nothing, on the smallest class as well", () => {
+    const free = { EnablePerformanceInsights: true, PerformanceInsightsRetentionPeriod: 7 };
+    expect(made("AWS::RDS::DBInstance", {})).toMatchObject([free]);
+    const few = { fastConcurrency: 2, slowConcurrency: 2, apiRequestBurst: 4 };
+    expect(made("AWS::RDS::DBInstance", { databaseClass: "t4g.micro", ...few })).toMatchObject([free]);
+  });
+
+  test("Performance Insights is on for a cluster that stays large enough for it, and off for a smaller one", () => {
+    const aurora = { database: "aurora", highlyAvailable: true };
+    const on = (databaseCapacityMin: number) =>
+      made("AWS::RDS::DBInstance", { ...aurora, databaseCapacityMin }).map(
+        (each) => each["EnablePerformanceInsights"],
+      );
+    expect(on(2)).toEqual([true, true]);
+    expect(on(1.5)).toEqual([undefined, undefined]);
+  });
+});
+
 test("a forgotten transaction of an engineer is ended before it blocks the vacuum of busy tables", () => {
   synthesised().template.hasResourceProperties("AWS::RDS::DBParameterGroup", {
     Parameters: { idle_in_transaction_session_timeout: "300000" },

@@ -56,6 +56,14 @@ export interface DatabaseOptions {
    */
   readonly databaseStorageGiB?: number | undefined;
   /**
+   * Whether RDS exports the logs of the database to CloudWatch: those of Postgres, and the reasons
+   * of logins that IAM refused. RDS makes their log groups, which [never
+   * expire](observability.md#logs-of-the-database) until you set it.
+   *
+   * @default true
+   */
+  readonly databaseLogs?: boolean | undefined;
+  /**
    * How many days of backups are kept.
    *
    * @default 7
