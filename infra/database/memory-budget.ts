@@ -14,11 +14,11 @@ type MemorySettings = Concurrency & Pick<Settings, "database" | "databaseClass">
 
 /**
  * The memory of Postgres for one connection, beside the shared buffers: the catalog, and the plans of
- * the statements that were prepared. Measured with the functions' own statements; the memory of
- * handlers is assumed to be that of edits.
+ * the statements that were prepared. Measured with the functions' own statements, of the API with all
+ * reads and the edits of schedules; the memory of handlers is assumed to be that of edits.
  */
-const CONNECTION_MIB: Readonly<Record<ConnectionKind, number>> = {
-  api: 12,
+export const CONNECTION_MIB: Readonly<Record<ConnectionKind, number>> = {
+  api: 16,
   tick: 13,
   worker: 7,
   handlers: 10,

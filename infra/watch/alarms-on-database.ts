@@ -30,7 +30,7 @@ const PINNED_SHARE_MAX = 0.5;
  * The shares of an instance's memory at which its alarms rise, for a large instance a gibibyte. The
  * default settings leave more memory free at full load.
  */
-const FREE_MEMORY_SHARE_MIN = 1 / 16;
+const FREE_MEMORY_SHARE_MIN = 1 / 20;
 const SWAP_SHARE_MAX = 1 / 8;
 const MEMORY_BOUND_MIB = 1_024;
 const FIVE_MINUTES = Duration.minutes(5);
@@ -98,7 +98,7 @@ function storageLow(database: Database, metrics: DatabaseMetrics, props: AlarmsO
 function memoryLow(database: Database, metrics: DatabaseMetrics, props: AlarmsOnDatabaseProps): void {
   const { alarms, memoryMiB } = props;
   if (memoryMiB === undefined) return;
-  const bound = (share: number) => Math.min(memoryMiB * share, MEMORY_BOUND_MIB);
+  const bound = (share: number) => Math.floor(Math.min(memoryMiB * share, MEMORY_BOUND_MIB));
   const [free, swap] = [bound(FREE_MEMORY_SHARE_MIN), bound(SWAP_SHARE_MAX)];
   const average = { statistic: "Average", period: FIVE_MINUTES };
   alarms.whenBelow(database, "MemoryLow", Size.mebibytes(free).toBytes(), {

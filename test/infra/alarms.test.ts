@@ -124,8 +124,8 @@ describe("the memory of the database", () => {
     );
 
   test.each([
-    [{}, 128, 256],
-    [{ databaseClass: "t4g.medium" }, 256, 512],
+    [{}, 102, 256],
+    [{ databaseClass: "t4g.medium" }, 204, 512],
     [{ databaseClass: "r7g.xlarge" }, 1_024, 1_024],
   ])(
     "little free memory and much swap raise an alarm each, by the memory of the class: %j",

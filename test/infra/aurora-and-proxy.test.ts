@@ -226,7 +226,7 @@ describe("RDS Proxy", () => {
   test("the proxy works for an instance as well, and lets more functions run at once than the database has connections", () => {
     const busy = { apiRequestBurst: 300, fastConcurrency: 40 };
     expect(() => synthesised(busy)).toThrow("has 190 for them");
-    const proxied = synthesised({ ...busy, databaseProxy: true, databaseMaxConnections: 100 });
+    const proxied = synthesised({ ...busy, databaseProxy: true, databaseMaxConnections: 80 });
     const instance = only(proxied, "AWS::RDS::DBInstance").id;
     proxied.template.hasResourceProperties("AWS::RDS::DBProxyTargetGroup", {
       DBInstanceIdentifiers: [{ Ref: instance }],

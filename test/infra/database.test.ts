@@ -88,17 +88,17 @@ describe("the memory budget", () => {
   test("the default class has memory for the default concurrency, and the class below has it only for few functions", () => {
     expect(checked({})).not.toThrow();
     expect(checked({ databaseClass: "t4g.micro" })).toThrow(
-      "The functions may need 822 MiB of memory for 84 database connections at once, and a t4g.micro has 276 MiB for them: " +
+      "The functions may need 922 MiB of memory for 84 database connections at once, and a t4g.micro has 276 MiB for them: " +
         "of its 1,024 MiB, the buffers of Postgres take 192 MiB, IAM authentication 300 MiB, and the operating system with RDS 256 MiB. " +
-        "Choose a databaseClass with at least 2 GiB, or lower apiRequestBurst (12 MiB each), slowConcurrency (34 MiB each), " +
+        "Choose a databaseClass with at least 2 GiB, or lower apiRequestBurst (16 MiB each), slowConcurrency (34 MiB each), " +
         "fastConcurrency (14 MiB each), ingestConcurrency (18 MiB each) or tickShards (78 MiB each).",
     );
-    expect(checked({ databaseClass: "t4g.micro", ...few, apiRequestBurst: 4 })).not.toThrow();
-    expect(checked({ databaseClass: "t4g.micro", ...few, apiRequestBurst: 5 })).toThrow("has 276 MiB");
+    expect(checked({ databaseClass: "t4g.micro", ...few, apiRequestBurst: 3 })).not.toThrow();
+    expect(checked({ databaseClass: "t4g.micro", ...few, apiRequestBurst: 4 })).toThrow("has 276 MiB");
   });
 
   test("concurrency that the connections allow is refused where the memory does not hold it", () => {
-    const busy = { apiRequestBurst: 120 };
+    const busy = { apiRequestBurst: 100 };
     expect(connectionsAtMost({ ...defaultSettings, ...busy })).toBeLessThan(190);
     expect(checked(busy)).toThrow("Choose a databaseClass with at least 4 GiB");
     expect(checked({ ...busy, databaseClass: "t4g.medium" })).not.toThrow();
@@ -161,7 +161,7 @@ describe("the insight into a database", () => {
   test("Performance Insights is on with the seven days that cost nothing, on the smallest class as well", () => {
     const free = { EnablePerformanceInsights: true, PerformanceInsightsRetentionPeriod: 7 };
     expect(made("AWS::RDS::DBInstance", {})).toMatchObject([free]);
-    const few = { fastConcurrency: 2, slowConcurrency: 2, apiRequestBurst: 4 };
+    const few = { fastConcurrency: 2, slowConcurrency: 2, apiRequestBurst: 3 };
     expect(made("AWS::RDS::DBInstance", { databaseClass: "t4g.micro", ...few })).toMatchObject([free]);
   });
 
