@@ -2,7 +2,7 @@ import { functionConnections } from "../../lib/config/function-connections.ts";
 import type { Settings } from "../settings.ts";
 import { memoryGiB } from "./class-memory.ts";
 import { type Concurrency, connectionsAtMost, connectionsByKind, KEPT_BACK } from "./functions-at-once.ts";
-import { checkMemoryBudget } from "./memory-budget.ts";
+import { apiConnectionsByMemory, checkMemoryBudget } from "./memory-budget.ts";
 
 export type BudgetSettings = Concurrency &
   Pick<
@@ -54,7 +54,13 @@ export function connectionsBesideApi(settings: BudgetSettings): ConnectionsBesid
   if (settings.databaseProxy) return undefined;
   const { fastConcurrency, slowConcurrency } = settings;
   const { tick, ingest, archive, migration } = connectionsByKind(settings);
-  return { fastConcurrency, slowConcurrency, others: tick + ingest + archive + migration + KEPT_BACK };
+  const apiMost = apiConnectionsByMemory(settings);
+  return {
+    fastConcurrency,
+    slowConcurrency,
+    others: tick + ingest + archive + migration + KEPT_BACK,
+    ...(apiMost === undefined ? {} : { apiMost }),
+  };
 }
 
 export interface ConnectionsBesideApi {
@@ -62,6 +68,8 @@ export interface ConnectionsBesideApi {
   readonly slowConcurrency: number;
   /** Those of everything else but the API, and those that no function takes. */
   readonly others: number;
+  /** The most that the API may have by the memory of the database. Undefined: its memory is not known. */
+  readonly apiMost?: number;
 }
 
 /**

@@ -45,8 +45,7 @@ export function checkMemoryBudget(settings: MemorySettings, proxied?: number): v
   const connections = Math.min(all, proxied ?? all);
   const ofAll = memoryOf(settings);
   const wanted = Math.ceil((ofAll * connections) / all);
-  const buffers = Math.round((memory - SYSTEM_MIB) * BUFFERS_SHARE);
-  const offered = Math.max(0, memory - SYSTEM_MIB - buffers - IAM_MIB);
+  const { buffers, offered } = dividedMemory(memory);
   if (wanted <= offered) return;
   const way = proxied === undefined ? fewerAtOnce() : fewerProxied(Math.floor((offered * all) / ofAll));
   throw new Error(
@@ -54,6 +53,23 @@ export function checkMemoryBudget(settings: MemorySettings, proxied?: number): v
       `of its ${mib(memory)}, the buffers of Postgres take ${mib(buffers)}, IAM authentication ${mib(IAM_MIB)}, and the operating system with RDS ${mib(SYSTEM_MIB)}. ` +
       `Choose a databaseClass with at least ${leastGiB(wanted)} GiB, or ${way}.`,
   );
+}
+
+/**
+ * The most connections of the API: half of the memory for connections, or the burst that the settings
+ * allow. Requests that wait for locks hold theirs, and more than the burst may wait.
+ */
+export function apiConnectionsByMemory(settings: MemorySettings): number | undefined {
+  const memory = instanceMemoryMiB(settings);
+  if (memory === undefined) return undefined;
+  const half = Math.floor(dividedMemory(memory).offered / 2 / CONNECTION_MIB.api);
+  return Math.max(settings.apiRequestBurst * functionConnections.api, half);
+}
+
+/** The memory of the buffers, and that of the connections. */
+function dividedMemory(memory: number): { buffers: number; offered: number } {
+  const buffers = Math.round((memory - SYSTEM_MIB) * BUFFERS_SHARE);
+  return { buffers, offered: Math.max(0, memory - SYSTEM_MIB - buffers - IAM_MIB) };
 }
 
 function memoryOf(settings: Concurrency): number {

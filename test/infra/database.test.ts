@@ -36,9 +36,14 @@ describe("the connection budget", () => {
       synthesised(settings).ofType("Custom::CarillonMigration")[0]?.[1].Properties["connections"];
     const { fastConcurrency, slowConcurrency } = defaultSettings;
     // Twice the tick's connections, the ingest's and the migration's, and ten that no function takes.
-    expect(told({})).toEqual({ fastConcurrency, slowConcurrency, others: 2 * 3 + 2 * 2 + 1 + 10 });
+    const others = 2 * 3 + 2 * 2 + 1 + 10;
+    expect(told({})).toEqual({ fastConcurrency, slowConcurrency, others, apiMost: 32 });
     expect(told({ slowConcurrency: 3, tickShards: 2 })).toMatchObject({ slowConcurrency: 3, others: 27 });
     expect(told({ databaseProxy: true })).toBeUndefined();
+    // Half of the memory for connections, unless the settings allow more requests at once.
+    expect(told({ databaseClass: "t4g.medium" })).toMatchObject({ apiMost: 80 });
+    expect(told({ databaseClass: "t4g.medium", apiRequestBurst: 90 })).toMatchObject({ apiMost: 90 });
+    expect(told({ database: "aurora" })).not.toHaveProperty("apiMost");
   });
 
   test("the connection budget is the setting, else the number that the class's memory allows, within RDS's limit", () => {
