@@ -55,7 +55,7 @@ export function auroraCluster(scope: Construct, props: AuroraClusterProps): Data
   const version = AuroraPostgresEngineVersion.of("18", "18");
   const engine = DatabaseClusterEngine.auroraPostgres({ version });
 
-  const watched = props.databaseCapacityMin < INSIGHTS_CAPACITY_MIN ? {} : insights(props.keys);
+  const watched = props.databaseCapacityMin < INSIGHTS_CAPACITY_MIN ? {} : insights;
   const cluster = new DatabaseCluster(scope, "Cluster", {
     engine,
     writer: ClusterInstance.serverlessV2("Writer", watched),

@@ -20,13 +20,11 @@ export function exportedLogs(databaseLogs: boolean) {
   return databaseLogs ? { cloudwatchLogsExports: ["postgresql", "iam-db-auth-error"] } : {};
 }
 
-/** Performance Insights with the seven days that cost nothing, encrypted as the storage is. */
-export function insights({ database }: OwnKeys) {
-  return {
-    enablePerformanceInsights: true,
-    ...(database && { performanceInsightEncryptionKey: database }),
-  };
-}
+/**
+ * Performance Insights with the seven days that cost nothing. A key of the deployment's own may replace the
+ * database where it is added later, so RDS uses its own key.
+ */
+export const insights = { enablePerformanceInsights: true } as const;
 
 /** A server with the secret of its master user. */
 interface Server extends IConstruct {

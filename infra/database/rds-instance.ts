@@ -73,7 +73,7 @@ export function rdsInstance(scope: Construct, props: RdsInstanceProps): Database
     manageMasterUserPassword: true,
     parameterGroup: parameterGroup(scope, engine, props.maxConnections),
     ...exportedLogs(props.databaseLogs),
-    ...insights(props.keys),
+    ...insights,
 
     autoMinorVersionUpgrade: true,
     backupRetention: Duration.days(props.databaseBackupDays),

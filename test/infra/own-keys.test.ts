@@ -41,7 +41,6 @@ test("With keys of its own a deployment encrypts its database, queues, secrets a
       StorageEncrypted: true,
       KmsKeyId: keyArn("1"),
       MasterUserSecret: { KmsKeyId: keyArn("3") },
-      PerformanceInsightsKMSKeyId: keyArn("1"),
     },
   ]);
   const encrypted: [type: string, property: string, key: string, atLeast: number][] = [
