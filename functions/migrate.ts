@@ -35,6 +35,8 @@ const connectionCounts = z.object({
   slowConcurrency: count,
   /** Those of everything else but the API. */
   others: count,
+  /** The most that the API may have by the memory of the database. Absent: its memory is not known. */
+  apiMost: count.optional(),
 });
 
 const properties = z.object({
@@ -124,7 +126,8 @@ export const assemble: Assemble<MigrationEvent, MigrationBegun | MigrationAnswer
         log.warn("migration.ahead");
         return undefined;
       }
-      await limitApiConnections(sql, connectionsBesideApi(event.ResourceProperties.connections));
+      const { connections } = event.ResourceProperties;
+      await limitApiConnections(sql, connectionsBesideApi(connections), connections?.apiMost);
       const wasUsed = !(await isUnused(sql));
       if (wasUsed && isElsewhere(event)) await skipIdsAfterRestore(sql);
       const { adminTokenSecret, quotas, prefixWeights } = event.ResourceProperties;

@@ -11,7 +11,14 @@ import type { OwnKeys } from "../keys/own-keys.ts";
 import type { Place } from "../network/network.ts";
 import type { ProxiedServer } from "./database-proxy.ts";
 import { admitByIam, type DatabaseServer } from "./database-server.ts";
-import { acknowledgeUnprotected, encryptedStorage, managedSecretOf, ownPort } from "./own-server.ts";
+import {
+  acknowledgeUnprotected,
+  encryptedStorage,
+  exportedLogs,
+  insights,
+  managedSecretOf,
+  ownPort,
+} from "./own-server.ts";
 import { type Restored, restoreCluster } from "./restore.ts";
 import { ownDatabaseName, parameterGroup } from "./server-parameters.ts";
 
@@ -27,10 +34,15 @@ export interface AuroraClusterProps extends Restored {
   /** How many connections the database accepts at once. */
   readonly maxConnections: number;
   readonly databaseBackupDays: number;
+  /** Whether RDS exports the database's logs. */
+  readonly databaseLogs: boolean;
   readonly databaseProtected: boolean;
   /** Whether a reader in another zone is ready to take over. */
   readonly highlyAvailable: boolean;
 }
+
+/** Performance Insights needs at least so many capacity units, and would keep a cluster from shrinking below. */
+const INSIGHTS_CAPACITY_MIN = 2;
 
 /**
  * Postgres on Aurora, sized by the load. Encryption, network access and deletion protection are as
@@ -43,12 +55,13 @@ export function auroraCluster(scope: Construct, props: AuroraClusterProps): Data
   const version = AuroraPostgresEngineVersion.of("18", "18");
   const engine = DatabaseClusterEngine.auroraPostgres({ version });
 
+  const watched = props.databaseCapacityMin < INSIGHTS_CAPACITY_MIN ? {} : insights;
   const cluster = new DatabaseCluster(scope, "Cluster", {
     engine,
-    writer: ClusterInstance.serverlessV2("Writer"),
+    writer: ClusterInstance.serverlessV2("Writer", watched),
     // The reader always has the writer's size, because it may have to take over at any moment.
     readers: props.highlyAvailable
-      ? [ClusterInstance.serverlessV2("Standby", { scaleWithWriter: true })]
+      ? [ClusterInstance.serverlessV2("Standby", { scaleWithWriter: true, ...watched })]
       : [],
     serverlessV2MinCapacity: props.databaseCapacityMin,
     serverlessV2MaxCapacity: props.databaseCapacityMax,
@@ -62,6 +75,7 @@ export function auroraCluster(scope: Construct, props: AuroraClusterProps): Data
     iamAuthentication: true,
     manageMasterUserPassword: true,
     parameterGroup: parameterGroup(scope, engine, props.maxConnections),
+    ...exportedLogs(props.databaseLogs),
 
     backup: { retention: Duration.days(props.databaseBackupDays) },
     // A restore to the wrong instant can be repeated: the backups outlive a protected database.

@@ -1,15 +1,9 @@
 import { functionConnections } from "../../lib/config/function-connections.ts";
 import type { Settings } from "../settings.ts";
+import { memoryGiB } from "./class-memory.ts";
+import { type Concurrency, connectionsAtMost, connectionsByKind, KEPT_BACK } from "./functions-at-once.ts";
+import { apiConnectionsByMemory, checkMemoryBudget } from "./memory-budget.ts";
 
-type Concurrency = Pick<
-  Settings,
-  | "tickShards"
-  | "fastConcurrency"
-  | "slowConcurrency"
-  | "ingestConcurrency"
-  | "apiRequestBurst"
-  | "archiveBucket"
->;
 export type BudgetSettings = Concurrency &
   Pick<
     Settings,
@@ -30,17 +24,12 @@ const CONNECTIONS_MAX = 5_000;
 /** Aurora's upper limit where the cluster may shrink below one capacity unit. */
 const CONNECTIONS_OF_SMALL_MAX = 2_000;
 const GIB_PER_CAPACITY_UNIT = 2;
-/**
- * Five that Postgres and RDS reserve for administrators, and five for RDS's own agents and for an
- * engineer who investigates.
- */
-const KEPT_BACK = 10;
-/** Ticks that hang may still hold their connections when those of the next minute begin. */
-const MINUTES_AT_ONCE = 2;
+/** Postgres' own default: the memory of a database that was made elsewhere is not known. */
+const CONNECTIONS_ELSEWHERE = 100;
 
 /**
  * How many connections the database accepts: the number that is set, else the number that its
- * memory allows at its largest size.
+ * memory allows at its largest size, else Postgres' default.
  */
 export function maxConnections(settings: BudgetSettings): number {
   if (settings.databaseMaxConnections !== undefined) return settings.databaseMaxConnections;
@@ -48,6 +37,7 @@ export function maxConnections(settings: BudgetSettings): number {
     const most = settings.databaseCapacityMin < 1 ? CONNECTIONS_OF_SMALL_MAX : CONNECTIONS_MAX;
     return Math.min(most, settings.databaseCapacityMax * GIB_PER_CAPACITY_UNIT * CONNECTIONS_PER_GIB);
   }
+  if (settings.database !== "rds") return CONNECTIONS_ELSEWHERE;
   const memory = memoryGiB(settings.databaseClass);
   if (memory === undefined)
     throw new Error(
@@ -57,38 +47,20 @@ export function maxConnections(settings: BudgetSettings): number {
 }
 
 /**
- * The number of connections when every function runs at the highest concurrency that the settings
- * allow.
- */
-export function connectionsAtMost(settings: Concurrency): number {
-  const { api, worker, handlers } = functionConnections;
-  return (
-    settings.apiRequestBurst * api +
-    settings.fastConcurrency * worker +
-    settings.slowConcurrency * (worker + handlers) +
-    connectionsBesideWorkers(settings)
-  );
-}
-
-/** The number of connections of all functions but the API and the workers. */
-function connectionsBesideWorkers(settings: Concurrency): number {
-  const { tick, ingest, archive, migration } = functionConnections;
-  return (
-    MINUTES_AT_ONCE * settings.tickShards * tick +
-    settings.ingestConcurrency * ingest +
-    (settings.archiveBucket === undefined ? 0 : archive) +
-    migration
-  );
-}
-
-/**
  * The connections that the migration keeps free of the API, in parts: the plain template knows no sums.
  * Undefined behind a proxy, which shares its connections.
  */
 export function connectionsBesideApi(settings: BudgetSettings): ConnectionsBesideApi | undefined {
   if (settings.databaseProxy) return undefined;
   const { fastConcurrency, slowConcurrency } = settings;
-  return { fastConcurrency, slowConcurrency, others: connectionsBesideWorkers(settings) + KEPT_BACK };
+  const { tick, ingest, archive, migration } = connectionsByKind(settings);
+  const apiMost = apiConnectionsByMemory(settings);
+  return {
+    fastConcurrency,
+    slowConcurrency,
+    others: tick + ingest + archive + migration + KEPT_BACK,
+    ...(apiMost === undefined ? {} : { apiMost }),
+  };
 }
 
 export interface ConnectionsBesideApi {
@@ -96,15 +68,23 @@ export interface ConnectionsBesideApi {
   readonly slowConcurrency: number;
   /** Those of everything else but the API, and those that no function takes. */
   readonly others: number;
+  /** The most that the API may have by the memory of the database. Undefined: its memory is not known. */
+  readonly apiMost?: number;
 }
 
 /**
- * Refuses settings whose concurrency exceeds the database's connections. The fault would otherwise
- * appear only under load, as functions that cannot connect.
+ * Refuses settings whose concurrency exceeds the database's connections or its memory. The fault would
+ * otherwise appear only under load, as functions that cannot connect.
  */
 export function checkConnectionBudget(settings: BudgetSettings): void {
-  if (settings.databaseProxy) checkProxyBudget(settings);
-  else checkDirectBudget(settings);
+  if (settings.databaseProxy) {
+    const shared = sharedByProxy(settings);
+    checkHandlersOfProxy(settings, shared);
+    checkMemoryBudget(settings, shared + functionConnections.migration);
+  } else {
+    checkDirectBudget(settings);
+    checkMemoryBudget(settings);
+  }
 }
 
 function checkDirectBudget(settings: BudgetSettings): void {
@@ -124,29 +104,22 @@ export function proxyConnectionsPercent(connections: number): number {
   return Math.floor((100 * (connections - KEPT_BACK - functionConnections.migration)) / connections);
 }
 
+function sharedByProxy(settings: BudgetSettings): number {
+  const connections = maxConnections(settings);
+  return Math.floor((connections * proxyConnectionsPercent(connections)) / 100);
+}
+
 /**
  * Behind a proxy a function holds a connection only during a transaction. Most transactions take
  * milliseconds, so the next function waits briefly for a connection; those of handlers take as long
  * as their code. Handlers may hold half of all connections, so that another one is always free
  * soon.
  */
-function checkProxyBudget(settings: BudgetSettings): void {
-  const connections = maxConnections(settings);
-  const shared = Math.floor((connections * proxyConnectionsPercent(connections)) / 100);
+function checkHandlersOfProxy(settings: BudgetSettings, shared: number): void {
   const held = settings.slowConcurrency * functionConnections.handlers;
   if (held * 2 <= shared) return;
   throw new Error(
     `Handlers may hold ${held} database connections at once in their own transactions, more than half of the ${shared} that the proxy shares; other functions would wait for them. ` +
       "Lower slowConcurrency (two each), or choose a databaseClass or databaseCapacityMax with more memory.",
   );
-}
-
-/** Within a family, memory doubles with each size; other families have other ratios. */
-function memoryGiB(databaseClass: string): number | undefined {
-  const [, family, size, times] =
-    /^([tmr])\d[a-z]*\.(micro|small|medium|large|(\d*)xlarge)$/.exec(databaseClass) ?? [];
-  if (family === undefined || size === undefined) return undefined;
-  const large = family === "r" ? 16 : 8;
-  const parts: Record<string, number> = { micro: 1 / 8, small: 1 / 4, medium: 1 / 2, large: 1 };
-  return large * (parts[size] ?? 2 * Number(times || 1));
 }

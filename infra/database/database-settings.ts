@@ -12,6 +12,7 @@ const belonging: Readonly<Partial<Record<keyof Settings, readonly Kind[]>>> = {
   databaseClass: ["rds"],
   databaseStorageGiB: ["rds", "existing"],
   databaseBackupDays: ["rds", "aurora"],
+  databaseLogs: ["rds", "aurora"],
   databaseCapacityMin: ["aurora"],
   databaseCapacityMax: ["aurora"],
   databaseProxy: ["rds", "aurora"],

@@ -12,6 +12,20 @@ export function encryptedStorage({ database }: OwnKeys) {
   return { storageEncrypted: true, ...(database && { storageEncryptionKey: database }) };
 }
 
+/**
+ * The logs that RDS exports to CloudWatch. RDS makes their log groups, which have the server's identifier
+ * in their names; CloudFormation chooses it, so the template cannot make them first.
+ */
+export function exportedLogs(databaseLogs: boolean) {
+  return databaseLogs ? { cloudwatchLogsExports: ["postgresql", "iam-db-auth-error"] } : {};
+}
+
+/**
+ * Performance Insights with the seven days that cost nothing. A key of the deployment's own may replace the
+ * database where it is added later, so RDS uses its own key.
+ */
+export const insights = { enablePerformanceInsights: true } as const;
+
 /** A server with the secret of its master user. */
 interface Server extends IConstruct {
   readonly secret?: ISecret;

@@ -14,7 +14,14 @@ import type { Place } from "../network/network.ts";
 import { acknowledge } from "../watch/acknowledge.ts";
 import type { ProxiedServer } from "./database-proxy.ts";
 import { admitByIam, type DatabaseServer } from "./database-server.ts";
-import { acknowledgeUnprotected, encryptedStorage, managedSecretOf, ownPort } from "./own-server.ts";
+import {
+  acknowledgeUnprotected,
+  encryptedStorage,
+  exportedLogs,
+  insights,
+  managedSecretOf,
+  ownPort,
+} from "./own-server.ts";
 import { type Restored, restoreInstance } from "./restore.ts";
 import { ownDatabaseName, parameterGroup } from "./server-parameters.ts";
 
@@ -30,6 +37,8 @@ export interface RdsInstanceProps extends Restored {
   /** The region that gets a copy of the backups, and the key there that encrypts it. Default: none. */
   readonly databaseBackupRegion?: string | undefined;
   readonly databaseBackupRegionKeyArn?: string | undefined;
+  /** Whether RDS exports the database's logs. */
+  readonly databaseLogs: boolean;
   readonly databaseProtected: boolean;
   readonly highlyAvailable: boolean;
 }
@@ -63,6 +72,8 @@ export function rdsInstance(scope: Construct, props: RdsInstanceProps): Database
     iamAuthentication: true,
     manageMasterUserPassword: true,
     parameterGroup: parameterGroup(scope, engine, props.maxConnections),
+    ...exportedLogs(props.databaseLogs),
+    ...insights,
 
     autoMinorVersionUpgrade: true,
     backupRetention: Duration.days(props.databaseBackupDays),

@@ -15,11 +15,14 @@ export const databaseSettings = {
   database: z
     .enum(["rds", "aurora", "existing", "external"], "it takes rds, aurora, existing or external")
     .default("rds"),
-  /** The RDS instance class, without its "db." prefix. */
+  /**
+   * The RDS instance class, without its "db." prefix. Its memory has to hold the connections of the
+   * functions: a t4g.micro, with 1 GiB, does so only with a few functions at once.
+   */
   databaseClass: z
     .string()
-    .regex(/^[a-z0-9]+\.[a-z0-9]+$/, 'it takes an instance class such as "t4g.micro"')
-    .default("t4g.micro"),
+    .regex(/^[a-z0-9]+\.[a-z0-9]+$/, 'it takes an instance class such as "t4g.small"')
+    .default("t4g.small"),
   /**
    * The smallest number of capacity units of an Aurora cluster, of about 2 GiB each. Zero would
    * save nothing: the tick queries each minute, so the cluster would never pause.
@@ -43,12 +46,18 @@ export const databaseSettings = {
   databasePrepare: yesOrNo().optional(),
   /**
    * How many connections the database accepts. Default: 100 for each GiB of its memory, for an
-   * Aurora cluster at its largest. A change of this setting alone takes effect at the next restart
-   * of the database.
+   * Aurora cluster at its largest; 100 for a database that was made elsewhere. A change of this setting
+   * alone takes effect at the next restart of the database.
    */
   databaseMaxConnections: wholeNumber(50, 20_000).optional(),
   /** The initial storage in GiB; it grows automatically to five times this size. */
   databaseStorageGiB: wholeNumber(20, 10_000).default(20),
+  /**
+   * Whether RDS exports the logs of the database to CloudWatch: those of Postgres, and the reasons of
+   * logins that IAM refused. RDS makes their log groups, which [never
+   * expire](observability.md#logs-of-the-database) until you set it.
+   */
+  databaseLogs: yesOrNo().default(true),
   /** How many days of backups are kept. */
   databaseBackupDays: wholeNumber(1, 35).default(7),
   /**

@@ -9,6 +9,8 @@ export interface AlarmsOnDatabaseProps {
   readonly storageGiB: number;
   /** How many connections the database accepts. */
   readonly connectionsMax: number;
+  /** The memory of the instance. Undefined: it is not known. */
+  readonly memoryMiB: number | undefined;
 }
 
 const CPU_PERCENT_MAX = 80;
@@ -24,6 +26,13 @@ const CAPACITY_PERCENT_MAX = 90;
  * for at most a minute.
  */
 const PINNED_SHARE_MAX = 0.5;
+/**
+ * The shares of an instance's memory at which its alarms rise, for a large instance a gibibyte. The
+ * default settings leave more memory free at full load.
+ */
+const FREE_MEMORY_SHARE_MIN = 1 / 20;
+const SWAP_SHARE_MAX = 1 / 8;
+const MEMORY_BOUND_MIB = 1_024;
 const FIVE_MINUTES = Duration.minutes(5);
 
 /** Alarms on resources that stop everything when they run out. */
@@ -58,7 +67,11 @@ export function alarmsOnDatabase(database: Database, props: AlarmsOnDatabaseProp
       periods: 3,
       description: `For a quarter of an hour the database was at more than ${CAPACITY_PERCENT_MAX} % of its highest capacity: it cannot grow further, and jobs will soon start late.`,
     });
-  } else storageLow(database, metrics, props);
+  } else {
+    storageLow(database, metrics, props);
+    memoryLow(database, metrics, props);
+    creditsCharged(database, metrics, alarms);
+  }
   alarms.whenAbove(database, "TransactionIdsHigh", TRANSACTION_IDS_MAX, {
     metric: metrics.of("MaximumUsedTransactionIDs", highest),
     periods: 3,
@@ -78,5 +91,39 @@ function storageLow(database: Database, metrics: DatabaseMetrics, props: AlarmsO
     periods: 6,
     description:
       "For half an hour the database had little storage left and did not grow. When it is full, it stops.",
+  });
+}
+
+/** Only for an instance: a cluster takes more memory when it needs more, and has an alarm on its capacity. */
+function memoryLow(database: Database, metrics: DatabaseMetrics, props: AlarmsOnDatabaseProps): void {
+  const { alarms, memoryMiB } = props;
+  if (memoryMiB === undefined) return;
+  const bound = (share: number) => Math.floor(Math.min(memoryMiB * share, MEMORY_BOUND_MIB));
+  const [free, swap] = [bound(FREE_MEMORY_SHARE_MIN), bound(SWAP_SHARE_MAX)];
+  const average = { statistic: "Average", period: FIVE_MINUTES };
+  alarms.whenBelow(database, "MemoryLow", Size.mebibytes(free).toBytes(), {
+    metric: metrics.of("FreeableMemory", average),
+    periods: 3,
+    description:
+      "For a quarter of an hour the database had little free memory. When none is left it swaps, and then Postgres restarts.",
+  });
+  alarms.whenAbove(database, "SwapHigh", Size.mebibytes(swap).toBytes(), {
+    metric: metrics.of("SwapUsage", average),
+    periods: 3,
+    description:
+      "For a quarter of an hour the database swapped: its memory is too small for its connections, and everything becomes slow.",
+  });
+}
+
+/**
+ * A burstable class is not slowed down without credits, but billed: the alarm is on the charge. Other
+ * classes have no such metric.
+ */
+function creditsCharged(database: Database, metrics: DatabaseMetrics, alarms: Alarms): void {
+  alarms.whenAbove(database, "CpuCreditsCharged", 0, {
+    metric: metrics.of("CPUSurplusCreditsCharged", { statistic: "Maximum", period: FIVE_MINUTES }),
+    periods: 12,
+    description:
+      "For an hour the database was billed for processor time above the baseline of its class. Nothing is late, but it costs extra.",
   });
 }

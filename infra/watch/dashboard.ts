@@ -55,6 +55,7 @@ export class Dashboard extends Construct {
         this.messages(),
         this.bounds(),
         this.storage(),
+        this.memory(),
       ],
     });
   }
@@ -145,16 +146,28 @@ export class Dashboard extends Construct {
   private storage(): IWidget[] {
     const { metrics } = this.props.database;
     if (metrics === undefined) return [];
-    const ofDatabase = (name: string, statistic: string) => [
-      metrics.of(name, { statistic, period: Duration.minutes(5) }),
-    ];
     return [
-      graph("Database: processors (%)", ofDatabase("CPUUtilization", "Average")),
-      graph("Database: connections", ofDatabase("DatabaseConnections", "Maximum")),
+      graph("Database: processors (%)", this.ofDatabase("CPUUtilization", "Average")),
+      graph("Database: connections", this.ofDatabase("DatabaseConnections", "Maximum")),
       metrics.kind === "serverless"
-        ? graph("Database: capacity units", ofDatabase("ServerlessDatabaseCapacity", "Maximum"))
-        : graph("Database: free storage (bytes)", ofDatabase("FreeStorageSpace", "Minimum")),
+        ? graph("Database: capacity units", this.ofDatabase("ServerlessDatabaseCapacity", "Maximum"))
+        : graph("Database: free storage (bytes)", this.ofDatabase("FreeStorageSpace", "Minimum")),
     ];
+  }
+
+  /** Only an instance has a fixed memory and a class with credits. */
+  private memory(): IWidget[] {
+    if (this.props.database.metrics?.kind !== "instance") return [];
+    return [
+      graph("Database: free memory (bytes)", this.ofDatabase("FreeableMemory", "Average")),
+      graph("Database: swap (bytes)", this.ofDatabase("SwapUsage", "Average")),
+      graph("Database: credits charged", this.ofDatabase("CPUSurplusCreditsCharged", "Maximum")),
+    ];
+  }
+
+  private ofDatabase(name: string, statistic: string): IMetric[] {
+    const metric = this.props.database.metrics?.of(name, { statistic, period: Duration.minutes(5) });
+    return metric === undefined ? [] : [metric];
   }
 
   private sumsOfTick(...names: MetricName[]): IMetric[] {

@@ -25,8 +25,12 @@ const severities: Readonly<Record<string, Severity>> = {
   "api-failing": "page",
   // Where it makes jobs late, their alarm pages.
   "database-cpu-high": "ticket",
+  "database-cpu-credits-charged": "ticket",
   "database-connections-high": "page",
   "database-storage-low": "page",
+  // Without memory Postgres restarts.
+  "database-memory-low": "page",
+  "database-swap-high": "ticket",
   "database-connections-pinned": "ticket",
   "database-capacity-high": "ticket",
   "database-transaction-ids-high": "ticket",

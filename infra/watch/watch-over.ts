@@ -1,6 +1,7 @@
 import { Duration } from "aws-cdk-lib";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { Construct } from "constructs";
+import { instanceMemoryMiB } from "../database/class-memory.ts";
 import { maxConnections } from "../database/connection-budget.ts";
 import { Canary } from "../functions/canary.ts";
 import type { Settings } from "../settings.ts";
@@ -32,6 +33,7 @@ export function watchOver(scope: Construct, { settings, queueKey, ...watched }: 
     alarms,
     storageGiB: settings.databaseStorageGiB,
     connectionsMax: maxConnections(settings),
+    memoryMiB: instanceMemoryMiB(settings),
   });
   alarmOnTransactions({ alarms, metrics, database });
   const canary = settings.canaryMinutes > 0;

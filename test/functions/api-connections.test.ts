@@ -16,10 +16,10 @@ const environment = {
 };
 const secrets = { first: "the-first-token" };
 
-function counting(event: MigrationEvent, others: number): MigrationEvent {
+function counting(event: MigrationEvent, others: number, more: object = {}): MigrationEvent {
   if (event.RequestType === "Delete") return event;
   // CloudFormation sends numbers as text.
-  const connections = { fastConcurrency: "2", slowConcurrency: "3", others: String(others) };
+  const connections = { fastConcurrency: "2", slowConcurrency: "3", others: String(others), ...more };
   return { ...event, ResourceProperties: { ...event.ResourceProperties, connections } };
 }
 
@@ -51,6 +51,11 @@ test("The API may have the connections that workers and the others leave, and no
   expect(await limitOfApi()).toBe(5);
   await own.invoke(update("first", "first"), secrets);
   expect(await limitOfApi()).toBe(-1);
+});
+
+test("The API may have no more connections than the database has memory for", async () => {
+  await own.invoke(counting(create("first"), 11, { apiMost: "32" }), secrets);
+  expect(await limitOfApi()).toBe(32);
 });
 
 test("Where requests have all connections of the API, the next one gets 503, and ticks get theirs", async () => {

@@ -1,5 +1,5 @@
 import { Match } from "aws-cdk-lib/assertions";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { metricUnits } from "../../lib/log/metrics.ts";
 import { type Synthesised, synthesised } from "./synthesised.ts";
 
@@ -99,6 +99,11 @@ test("the database raises an alarm before a resource runs out", () => {
     CPUUtilization: { Threshold: 80, ComparisonOperator: "GreaterThanThreshold" },
     DatabaseConnections: { Threshold: 200, ComparisonOperator: "GreaterThanThreshold" },
     FreeStorageSpace: { Threshold: 10 * 1_024 ** 3, ComparisonOperator: "LessThanThreshold" },
+    CPUSurplusCreditsCharged: {
+      Threshold: 0,
+      EvaluationPeriods: 12,
+      ComparisonOperator: "GreaterThanThreshold",
+    },
     MaximumUsedTransactionIDs: { Threshold: 500_000_000, ComparisonOperator: "GreaterThanThreshold" },
   });
   for (const properties of Object.values(thresholds)) {
@@ -106,6 +111,46 @@ test("the database raises an alarm before a resource runs out", () => {
       Dimensions: [{ Name: "DBInstanceIdentifier", Value: { Ref: expect.stringMatching(/^Database/) } }],
     });
   }
+});
+
+describe("the memory of the database", () => {
+  const mebibyte = 1_024 ** 2;
+  const onMemory = (settings: Record<string, unknown>) =>
+    Object.fromEntries(
+      synthesised(settings)
+        .ofType("AWS::CloudWatch::Alarm")
+        .filter(([, { Properties }]) => /^(FreeableMemory|SwapUsage)$/.test(String(Properties["MetricName"])))
+        .map(([, { Properties }]) => [Properties["MetricName"], Properties]),
+    );
+
+  test.each([
+    [{}, 102, 256],
+    [{ databaseClass: "t4g.medium" }, 204, 512],
+    [{ databaseClass: "r7g.xlarge" }, 1_024, 1_024],
+  ])(
+    "little free memory and much swap raise an alarm each, by the memory of the class: %j",
+    (settings, free, swap) => {
+      expect(onMemory(settings)).toMatchObject({
+        FreeableMemory: { Threshold: free * mebibyte, ComparisonOperator: "LessThanThreshold" },
+        SwapUsage: { Threshold: swap * mebibyte, ComparisonOperator: "GreaterThanThreshold" },
+      });
+    },
+  );
+
+  test("alarms on memory are quiet while a new database reports none, and for a quarter of an hour", () => {
+    const each = {
+      TreatMissingData: "notBreaching",
+      EvaluationPeriods: 3,
+      Period: 300,
+      Statistic: "Average",
+    };
+    expect(onMemory({})).toMatchObject({ FreeableMemory: each, SwapUsage: each });
+  });
+
+  test("the memory of a cluster and of an unknown class has no alarm", () => {
+    expect(onMemory({ database: "aurora" })).toEqual({});
+    expect(onMemory({ databaseClass: "x2iedn.xlarge", databaseMaxConnections: 900 })).toEqual({});
+  });
 });
 
 test("messages in flight raise an alarm before SQS delivers no more, and throttled functions raise another", () => {

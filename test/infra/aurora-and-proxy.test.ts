@@ -225,8 +225,8 @@ describe("RDS Proxy", () => {
 
   test("the proxy works for an instance as well, and lets more functions run at once than the database has connections", () => {
     const busy = { apiRequestBurst: 300, fastConcurrency: 40 };
-    expect(() => synthesised(busy)).toThrow("has 90 for them");
-    const proxied = synthesised({ ...busy, databaseProxy: true });
+    expect(() => synthesised(busy)).toThrow("has 190 for them");
+    const proxied = synthesised({ ...busy, databaseProxy: true, databaseMaxConnections: 80 });
     const instance = only(proxied, "AWS::RDS::DBInstance").id;
     proxied.template.hasResourceProperties("AWS::RDS::DBProxyTargetGroup", {
       DBInstanceIdentifiers: [{ Ref: instance }],
@@ -240,8 +240,12 @@ describe("RDS Proxy", () => {
   });
 
   test("a proxy is refused when handlers' transactions could hold more than half of its connections", () => {
-    expect(() => synthesised({ databaseProxy: true, slowConcurrency: 22 })).not.toThrow();
-    expect(() => synthesised({ databaseProxy: true, slowConcurrency: 23 })).toThrow(
+    expect(() =>
+      synthesised({ databaseProxy: true, databaseMaxConnections: 100, slowConcurrency: 22 }),
+    ).not.toThrow();
+    expect(() =>
+      synthesised({ databaseProxy: true, databaseMaxConnections: 100, slowConcurrency: 23 }),
+    ).toThrow(
       "Handlers may hold 46 database connections at once in their own transactions, more than half of the 89",
     );
   });

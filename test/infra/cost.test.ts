@@ -64,7 +64,7 @@ describe("an idle month", () => {
     for (const what of ["Database", "Database storage", "Interface endpoints"]) {
       expect(usdOf(two, what)).toBeCloseTo(2 * usdOf(one, what));
     }
-    expect(usdOf(one, "Database")).toBeCloseTo(730 * 0.016);
+    expect(usdOf(one, "Database")).toBeCloseTo(730 * 0.032);
     expect(usdOf(one, "Interface endpoints")).toBeCloseTo(4 * 730 * 0.01);
     const fewer = synthesised({ endpoints: "sqs,secretsmanager", lifecycleEvents: "none" }).template.toJSON();
     expect(usdOf(idleMonth(fewer, table.usd), "Interface endpoints")).toBeCloseTo(2 * 730 * 0.01);
@@ -143,14 +143,14 @@ describe("the command", () => {
     spawnSync(process.execPath, ["infra/tools/cost/run.ts", ...args], { cwd: root, encoding: "utf8" });
 
   test("the cost command prices a stack by the settings that cdk deploy accepts", () => {
-    const given = ["databaseClass=t4g.small", "endpoints=sqs,secretsmanager", "lifecycleEvents=none"];
+    const given = ["databaseClass=t4g.medium", "endpoints=sqs,secretsmanager", "lifecycleEvents=none"];
     const { stdout } = cost("--json", ...given.flatMap((each) => ["-c", `carillon:${each}`]));
     const { sections } = z
       .object({ sections: z.array(z.object({ title: z.string(), lines: z.array(z.custom<Line>()) })) })
       .parse(JSON.parse(stdout));
     expect(sections.map(({ title }) => title)).toContain("An idle month, with these settings");
     expect(usdOf(sections[0]?.lines ?? [], "Interface endpoints")).toBeCloseTo(2 * 7.3);
-    expect(usdOf(sections[0]?.lines ?? [], "Database")).toBeCloseTo(730 * 0.032);
+    expect(usdOf(sections[0]?.lines ?? [], "Database")).toBeCloseTo(730 * 0.065);
   }, 60_000);
 
   test("the cost command refuses an unknown setting", () => {

@@ -56,6 +56,14 @@ test("the dashboard shows the canary of a deployment that has one", () => {
   expect(shown({ canaryMinutes: 0 })).not.toContain("CanaryMs");
 });
 
+test("the dashboard shows memory, swap and charged credits of an instance, and not of a cluster", () => {
+  const shown = (settings: Record<string, unknown>) =>
+    dashboard(settings).widgets.flatMap(({ properties }) => properties.metrics.map(([, name]) => name));
+  const ofInstance = ["FreeableMemory", "SwapUsage", "CPUSurplusCreditsCharged"];
+  expect(shown({})).toEqual(expect.arrayContaining(ofInstance));
+  for (const name of ofInstance) expect(shown({ database: "aurora" })).not.toContain(name);
+});
+
 test("the dashboard can be switched off", () => {
   expect(synthesised({ dashboard: "false" }).ofType("AWS::CloudWatch::Dashboard")).toEqual([]);
 });

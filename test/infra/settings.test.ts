@@ -60,7 +60,7 @@ test("all faults of the settings are reported in one error, each with the settin
     "carillon:databaseSize": 20,
   };
   expect(() => read(wrong)).toThrow("carillon:fastConcurrency: it takes a whole number from 2 to 1000");
-  expect(() => read(wrong)).toThrow('carillon:databaseClass: it takes an instance class such as "t4g.micro"');
+  expect(() => read(wrong)).toThrow('carillon:databaseClass: it takes an instance class such as "t4g.small"');
   expect(() => read(wrong)).toThrow(
     "carillon:databaseSize: there is no such setting; the settings are database, databaseClass",
   );

@@ -73,7 +73,7 @@ test("several ticks a minute learn their share and their minute, from as many ru
 });
 
 test("EventBridge Scheduler starts several ticks too, and may invoke this one function only", () => {
-  const stack = synthesised({ tickShards: 3, tickBy: "scheduler", databaseClass: "t4g.small" });
+  const stack = synthesised({ tickShards: 3, tickBy: "scheduler", databaseClass: "t4g.medium" });
   const schedules = stack
     .ofType("AWS::Scheduler::Schedule")
     .map(([, { Properties }]) => Object(Properties["Target"]));
@@ -101,7 +101,7 @@ test("more ticks than shards are refused, and more than the database has connect
   expect(() => synthesised({ tickShards: 17 })).toThrow(
     "carillon:tickShards: it takes a whole number from 1 to 16",
   );
-  expect(() => synthesised({ tickShards: 16 })).toThrow(/tickShards \(six each\)/);
+  expect(() => synthesised({ tickShards: 16 })).toThrow(/tickShards \(78 MiB each\)/);
 });
 
 const document = z.object({

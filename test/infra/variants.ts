@@ -63,7 +63,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
   "Aurora, highly available": {
     page: "false",
     database: "aurora",
-    databaseCapacityMin: "1.5",
+    databaseCapacityMin: "2",
     databaseCapacityMax: 8,
     highlyAvailable: true,
   },
@@ -120,6 +120,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     databaseStorageGiB: "100",
     databaseBackupDays: 30,
     databaseProtected: "false",
+    databaseLogs: "false",
     databasePrepare: false,
     fastConcurrency: 20,
     slowConcurrency: "50",
@@ -134,8 +135,6 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
   "another way to watch it": {
     tickBy: "scheduler",
     tickShards: 2,
-    // The archive's function needs a connection of its own.
-    apiRequestBurst: 19,
     canaryMinutes: 0,
     tracing: true,
     stackSchedules: "true",

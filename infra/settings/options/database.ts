@@ -10,9 +10,10 @@ export interface DatabaseOptions {
    */
   readonly database?: "rds" | "aurora" | "existing" | "external" | undefined;
   /**
-   * The RDS instance class, without its "db." prefix.
+   * The RDS instance class, without its "db." prefix. Its memory has to hold the connections of the
+   * functions: a t4g.micro, with 1 GiB, does so only with a few functions at once.
    *
-   * @default t4g.micro
+   * @default t4g.small
    */
   readonly databaseClass?: string | undefined;
   /**
@@ -44,8 +45,8 @@ export interface DatabaseOptions {
   readonly databasePrepare?: boolean | undefined;
   /**
    * How many connections the database accepts. Default: 100 for each GiB of its memory, for an
-   * Aurora cluster at its largest. A change of this setting alone takes effect at the next restart
-   * of the database.
+   * Aurora cluster at its largest; 100 for a database that was made elsewhere. A change of this
+   * setting alone takes effect at the next restart of the database.
    */
   readonly databaseMaxConnections?: number | undefined;
   /**
@@ -54,6 +55,14 @@ export interface DatabaseOptions {
    * @default 20
    */
   readonly databaseStorageGiB?: number | undefined;
+  /**
+   * Whether RDS exports the logs of the database to CloudWatch: those of Postgres, and the reasons
+   * of logins that IAM refused. RDS makes their log groups, which [never
+   * expire](observability.md#logs-of-the-database) until you set it.
+   *
+   * @default true
+   */
+  readonly databaseLogs?: boolean | undefined;
   /**
    * How many days of backups are kept.
    *

@@ -3,11 +3,11 @@ import { settingsOfValues } from "../../settings.ts";
 import type { Json } from "./json.ts";
 import { learnedFrom, settingsOf, type TemplateParameter } from "./parameter.ts";
 
-/** The parameters on which it depends whether the functions' connections fit the database. */
+/** The parameters that decide whether the functions' connections fit the database and its memory. */
 const counted: readonly string[] = ["databaseClass", "fastConcurrency", "slowConcurrency"];
 
 /**
- * CloudFormation's rules that refuse what the construct's own check of connections refuses. Rules know
+ * CloudFormation's rules that refuse what the construct's own check of connections and memory refuses. Rules know
  * no arithmetic, so each lists what is allowed for the last parameter with values of those before it.
  */
 export function connectionRules(
@@ -34,12 +34,13 @@ function ruleOf(before: Readonly<Record<string, string>>, last: TemplateParamete
   const condition: Json | undefined = more.length === 0 ? only : { "Fn::And": given };
   const told = Object.entries(before).map(([name, value]) => `${name} ${value}`);
   const most = allowed.toSorted((one, other) => Number(one) - Number(other)).at(-1);
+  const limit = most === undefined ? `no ${last.name} fits` : `${last.name} may be ${most} at most`;
   return {
     ...(condition === undefined ? {} : { RuleCondition: condition }),
     Assertions: [
       {
         Assert: { "Fn::Contains": [allowed, { Ref: last.name }] },
-        AssertDescription: `The database has too few connections: with ${told.join(" and ")}, ${last.name} may be ${most} at most.`,
+        AssertDescription: `The database has too few connections or too little memory: with ${told.join(" and ")}, ${limit}.`,
       },
     ],
   };

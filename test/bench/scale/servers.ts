@@ -13,7 +13,7 @@ function server(name: string, cores: number, walMegabytes: number, usable = 0.7)
 
 /**
  * From small to large. Cores as AWS lists them; a burstable class counts with its baseline only (10
- * and 20 % of each core), because credits run out. The volumes' WAL rates are assumed: gp3 without
+ * and 20 % of each core), because more is billed. The volumes' WAL rates are assumed: gp3 without
  * and with purchased throughput, and for Aurora the published rate of its storage.
  */
 export const servers: readonly Rented[] = [

@@ -182,6 +182,15 @@ describe("rules", () => {
     expect(outcomes.size).toBe(2);
   });
 
+  test("a rule names the highest concurrency that it allows, or says that none fits", () => {
+    const rules = Object.values(z.record(z.string(), rule).parse(connectionRules(template.parameters, {})));
+    const told = rules.flatMap(({ Assertions }) => Assertions.map((each) => each.AssertDescription));
+    expect(told.every((text) => / may be \d+ at most\.$|, no SlowConcurrency fits\.$/.test(text))).toBe(true);
+    expect(told).toContain(
+      "The database has too few connections or too little memory: with DatabaseClass t4g.small and FastConcurrency 50, no SlowConcurrency fits.",
+    );
+  });
+
   test("the rules accept the defaults", () => {
     const rules = Object.values(z.record(z.string(), rule).parse(connectionRules(template.parameters, {})));
     const values = defaultsOf(template.parameters);

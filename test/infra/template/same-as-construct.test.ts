@@ -32,12 +32,12 @@ function object(value: unknown): JsonObject {
   return read;
 }
 
-/** A REST API's name, and the logical id of its deployment, end in a hash of the stack's name. */
+/** The names of a REST API, its deployment and the access log end in a hash of the stack's name. */
 const withoutHash = (deployed: unknown) =>
   JSON.parse(
     JSON.stringify(deployed)
       .replaceAll(/(ApiRestApiDeployment[0-9A-F]{8})[0-9a-f]{32}/g, "$1")
-      .replaceAll(/(Carillon-CarillonApiRest)[0-9A-F]{8}/g, "$1"),
+      .replaceAll(/([-/]CarillonApi(Http|Rest))[0-9A-F]{8}/g, "$1"),
   );
 
 const valuesOf = (parameter: TemplateParameter) => [
@@ -73,7 +73,7 @@ describe.each(Object.values(templateFiles))("%s", (file) => {
     const values = defaultsOf(template.parameters);
     const deployed = evaluated(template.template, values);
     expect(Object.keys(deployed.resources).length).toBeGreaterThan(100);
-    expect(deployed).toEqual(ofConstruct(template, values));
+    expect(withoutHash(deployed)).toEqual(withoutHash(ofConstruct(template, values)));
   });
 
   test(`${file}: with any values it has the resources and outputs that the CDK deploys with these settings`, () => {
@@ -83,7 +83,9 @@ describe.each(Object.values(templateFiles))("%s", (file) => {
     const fitting = fc.record(any).filter((values) => fits(template.parameters, values));
     fc.assert(
       fc.property(fitting, (values) => {
-        expect(evaluated(template.template, values)).toEqual(ofConstruct(template, values));
+        expect(withoutHash(evaluated(template.template, values))).toEqual(
+          withoutHash(ofConstruct(template, values)),
+        );
       }),
       { numRuns: 12, endOnFailure: true },
     );
@@ -109,7 +111,9 @@ test("values that the template was not learned from have the effect that the con
     AlarmTopicArn: "arn:aws:sns:us-east-1:210987654321:alarms",
     MetricsNamespace: "Orders",
   };
-  expect(evaluated(template.template, values)).toEqual(ofConstruct(template, values));
+  expect(withoutHash(evaluated(template.template, values))).toEqual(
+    withoutHash(ofConstruct(template, values)),
+  );
 }, 600_000);
 
 test("settings of a file are fixed in the template, and their parameters are left out", () => {

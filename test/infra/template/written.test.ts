@@ -222,7 +222,7 @@ describe("the Terraform module", () => {
       expect(values().template.value).toBe("carillon-in-vpc.template.json");
       const refused = applied("database_class=t9.nano");
       expect(refused.status).toBe(1);
-      expect(refused.stderr).toContain("It takes one of t4g.micro, t4g.small");
+      expect(refused.stderr).toContain("It takes one of t4g.small, t4g.medium");
     },
   );
 });

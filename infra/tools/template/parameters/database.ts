@@ -21,15 +21,16 @@ export const databaseParameters: readonly TemplateParameter[] = [
     group,
     setting: "databaseClass",
     description:
-      "The RDS instance class, without its prefix db. The concurrency must fit its connections, of which it has 100 for each GiB of memory.",
-    byDefault: "t4g.micro",
+      "The RDS instance class, without its prefix db. The concurrency must fit its connections, of which it has 100 for each GiB of memory, and the memory itself.",
+    byDefault: "t4g.small",
     onlyWith: isInstance,
     values: {
       kind: "choice",
       // The other parameters are learned with the first class, so its connections must fit any concurrency.
       learned: [
         ...["r7g.2xlarge", "r7g.xlarge", "r7g.large", "m7g.2xlarge", "m7g.xlarge", "m7g.large"],
-        ...["t4g.large", "t4g.medium", "t4g.small", "t4g.micro"],
+        // A smaller one has no memory for the API's default number of requests.
+        ...["t4g.large", "t4g.medium", "t4g.small"],
       ],
     },
   },
