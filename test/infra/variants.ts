@@ -140,6 +140,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     stackSchedules: "true",
     dashboard: "false",
     alarmTopicArn: `arn:aws:sns:${account}:alarms`,
+    ticketTopicArn: `arn:aws:sns:${account}:tickets`,
     runbookUrl: "https://wiki.example.com/carillon/runbook",
     alarmLatenessSeconds: 5,
     metricsNamespace: "Carillon/Orders",
