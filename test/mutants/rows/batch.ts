@@ -18,6 +18,20 @@ export const batchRows: readonly Mutant[] = [
     tests: [bulkTest],
   },
   {
+    name: "a divided batch closes the gates for at most 25 edits done one by one",
+    file: "lib/batch/apply-wave.ts",
+    text: "divided: 25,",
+    replacement: "divided: 100,",
+    tests: ["test/batch/apply-operations.test.ts", "test/api/batch.test.ts"],
+  },
+  {
+    name: "edits done one by one in earlier waves count",
+    file: "lib/batch/apply-waves.ts",
+    text: "budget.used += wave.oneByOne + 1;",
+    replacement: "budget.used += 0;",
+    tests: ["test/batch/apply-operations.test.ts"],
+  },
+  {
     name: "a bulk action keeps its failures for a repeated request",
     file: "lib/batch/bulk-change.ts",
     text: "await noteFailure(deps.sql, kept);",

@@ -170,4 +170,18 @@ export const sessionRows: readonly Mutant[] = [
     replacement: "      void Stream;\n",
     tests: [sessionTest],
   },
+  {
+    name: "later statements report why the server refused the connection",
+    file: "lib/db/line.ts",
+    text: "if (endsConnection(error)) lost ??= error;",
+    replacement: "",
+    tests: ["test/functions/api-connections.test.ts"],
+  },
+  {
+    name: "the API leaves the connections of ticks and workers",
+    file: "lib/db/migrate/api-connections.ts",
+    text: "alter role carillon_api connection limit ${limit}",
+    replacement: "alter role carillon_api connection limit -1",
+    tests: ["test/functions/api-connections.test.ts"],
+  },
 ];

@@ -164,4 +164,25 @@ export const statsRows: readonly Mutant[] = [
     replacement: "const keys = cadenceKeys(own, part, most);",
     tests: ["test/api/series.test.ts"],
   },
+  {
+    name: "claim_parcel: a claim without a job is counted",
+    file: "lib/parcel/sql/claim_parcel.sql",
+    text: "perform case v_parcel.queue when 'fast' then nextval('carillon.fast_empty_claims') else nextval('carillon.slow_empty_claims') end;",
+    replacement: "",
+    tests: ["test/tick/outages.test.ts"],
+  },
+  {
+    name: "note_tick: an outage begins after the last claim without a job",
+    file: "lib/stats/sql/note_tick.sql",
+    text: "v_since := greatest(v_since, v_emptied,",
+    replacement: "v_since := greatest(v_since,",
+    tests: ["test/tick/outages.test.ts"],
+  },
+  {
+    name: "note_tick: a claim without a job ends an outage",
+    file: "lib/stats/sql/note_tick.sql",
+    text: "case when v_emptied > v_open then v_emptied end",
+    replacement: "null",
+    tests: ["test/tick/outages.test.ts"],
+  },
 ];
