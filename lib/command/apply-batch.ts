@@ -1,4 +1,4 @@
-import { oneByOneMax, TooMuchAtOnce } from "../batch/apply-wave.ts";
+import { TooMuchAtOnce } from "../batch/apply-wave.ts";
 import type { ApplyOptions } from "../batch/operation.ts";
 import { boundStatements, inItsTime, TookTooLong } from "../db/bounded.ts";
 import type { Tx } from "../db/connect.ts";
@@ -9,7 +9,7 @@ import { eachWithinLimit } from "../job/schema-time.ts";
 import { errorText, framesOf } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { UnfoldingTooLong } from "../plan/unfolding-time.ts";
-import { inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
+import { FewerFit, inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
 import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Acceptance } from "./acceptance.ts";
 import {
@@ -67,16 +67,11 @@ const failuresMax = 20;
 const passesMax = 10;
 
 /**
- * The most operations of one part. An operation may count twice towards the limit of those that are
- * done one by one: once by itself, and once because it repeats a key.
+ * How a part of a batch failed: too many operations, with the number that may fit, or otherwise. Plain
+ * data, because it is kept with a request that may be repeated.
  */
-const partMax = Math.floor(oneByOneMax.divided / 2);
-
-/**
- * How a part of a batch failed. Plain data, because it is kept with a request that may be repeated.
- */
-const failures = ["too-much", "busy", "failed"] as const;
-type Failure = (typeof failures)[number];
+const failures = ["busy", "failed"] as const;
+type Failure = (typeof failures)[number] | number;
 
 interface Item {
   index: number;
@@ -184,16 +179,20 @@ async function applyPass(batch: Batch, items: readonly Item[]): Promise<void> {
     if (first === undefined) return;
     const failure = await applyPart(pass, sent);
     if (failure === null) return;
-    if (failure === "too-much" && sent.length > partMax) {
-      for (let from = 0; from < sent.length; from += partMax)
-        await inHalves(sent.slice(from, from + partMax), apply, stop);
-      return;
-    }
-    if (sent.length > 1) throw new PartFailed();
+    if (sent.length > 1) throw typeof failure === "number" ? new PartTooLarge(failure) : new PartFailed();
     pass.failed += 1;
     leave(pass, first, failure === "busy" ? "busy" : "failed");
   };
   await inHalves(items, apply, stop);
+}
+
+/** Tells `inHalves` to try parts of this size. */
+class PartTooLarge extends FewerFit {
+  override readonly name = "PartTooLarge";
+
+  constructor(fit: number) {
+    super("Too many operations of a batch must be done one by one, or take long.", fit);
+  }
 }
 
 /** Tells `inHalves` to try each half. */
@@ -211,7 +210,7 @@ async function applyPart(pass: Pass, items: readonly Item[]): Promise<Failure | 
     for (const [n, result] of applied.entries()) pass.results[items[n]?.index ?? -1] = result;
     return null;
   } catch (error) {
-    if (error instanceof FailedBefore) return failures.find((each) => each === error.failure) ?? "failed";
+    if (error instanceof FailedBefore) return keptFailure(error.failure);
     // A passing conflict of the whole batch is thrown: nothing is done, and a retry may succeed.
     if (!mayBeOfARow(error) || (isWhole && error instanceof PassingConflict)) throw error;
     const failure = failureOf(error);
@@ -227,8 +226,12 @@ async function boundedPart(tx: Tx): Promise<ReadonlySet<number>> {
   return new Set();
 }
 
+function keptFailure(kept: unknown): Failure {
+  return typeof kept === "number" ? kept : (failures.find((each) => each === kept) ?? "failed");
+}
+
 function failureOf(error: unknown): Failure {
-  if (error instanceof TooMuchAtOnce || error instanceof UnfoldingTooLong) return "too-much";
+  if (error instanceof FewerFit) return error.fit;
   const isOfTheMoment =
     isPassingFailure(error) || error instanceof TookTooLong || error instanceof PassingConflict;
   return isOfTheMoment ? "busy" : "failed";
