@@ -249,16 +249,15 @@ declare
   v_size bigint;
   v_group record;
 begin
-  for v_every in
-    with recursive intervals as (
-      (select p.every_s from carillon.pulses p where p.shard = v_shard and p.every_s >= p_every order by p.every_s limit 1)
-      union all
-      select (select p.every_s from carillon.pulses p where p.shard = v_shard and p.every_s > i.every_s order by p.every_s limit 1)
-      from intervals i where i.every_s is not null
-    )
-    select i.every_s from intervals i
-    where exists (select from carillon.pulses p where p.shard = v_shard and p.every_s = i.every_s and p.offset_s = p_second % i.every_s)
+  -- The interval before the first one that is read.
+  v_every := p_every - 1;
   loop
+    -- One interval after the other, so that none is passed: a page continues behind the place where the last one
+    -- ended. A query for all intervals would need a sort, or return them in any order.
+    select p.every_s into v_every from carillon.pulses p where p.shard = v_shard and p.every_s > v_every order by p.every_s limit 1;
+    exit when not found;
+    continue when not exists (
+      select from carillon.pulses p where p.shard = v_shard and p.every_s = v_every and p.offset_s = p_second % v_every);
     v_from := case when v_every = p_every then p_schedule else 0 end;
     -- The envelopes of the next interval may be longer than those of the one before: begin with a small lot.
     v_most := 100;

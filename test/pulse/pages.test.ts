@@ -61,3 +61,13 @@ test("a target is not retried if the worker has no time for it", async () => {
   // The invocation would end before the settle, and all pulses of the second would go once more.
   expect(world.calls).toEqual([2_000, 1_001]);
 });
+
+test("a worker pauses for failing targets as often for all pages of a second as for one", async () => {
+  await world.storeMany(2_000, { every: 600, offset: 20, queue: "gone too", first: 200_001 });
+  world.fate = (queue) => (queue === "there" ? "taken" : failed("not now"));
+  const before = world.clock.now().getTime();
+  await world.work();
+  // Three tries in the first page, and one in the second, where the next target fails.
+  expect(world.calls).toEqual([2_000, 2_000, 2_000, 1_000]);
+  expect(world.clock.now().getTime() - before).toBeLessThanOrEqual(600);
+});

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "d1b42a17b2d9216c6656bdc1d932564a6a0f972550a4b48f1fdb6e4455adc18c",
+  migrationsDigest: "26ce56996b3e3520f54bd636fac908230a129ca0ef242685dfa54b87faff7957",
 } as const;

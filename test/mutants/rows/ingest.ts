@@ -249,8 +249,8 @@ export const ingest: readonly Mutant[] = [
   {
     name: "pulses: a retry starts only with time to finish",
     file: pulses,
-    text: "if (attempt === triesMax || this.#timeLeftMs() < pageMinMs) break;",
-    replacement: "if (attempt === triesMax) break;",
+    text: "if (this.#pauses === pausesMax || this.#timeLeftMs() < pageMinMs) break;",
+    replacement: "if (this.#pauses === pausesMax) break;",
     tests: ["test/pulse/pages.test.ts"],
   },
   {
@@ -282,5 +282,12 @@ export const ingest: readonly Mutant[] = [
     text: "return failed.length > 0 ? [{ target, envelopes: failed }] : [];",
     replacement: "return failed.length > 0 ? [pulses[index] ?? { target, envelopes: failed }] : [];",
     tests: ["test/pulse/tried-again.test.ts"],
+  },
+  {
+    name: "pulses: the pauses for failing targets are those of a second, not of a page",
+    file: pulses,
+    text: "let pending = page.filter(",
+    replacement: "this.#pauses = 0;\n    let pending = page.filter(",
+    tests: ["test/pulse/pages.test.ts"],
   },
 ];
