@@ -17,9 +17,9 @@ create or replace function carillon.lateness_bucket(p_late interval) returns int
 -- outage. It is one of the database if its server was restarted in the gap, or if p_unreached says that a tick could not
 -- reach it; otherwise it is one of the tick. It ends with that begin: what this tick decides, it decides after it.
 -- The workers of a queue are away while parcels are ready, sent and not claimed for a minute, no worker has claimed
--- a parcel of the queue for as long, whether with jobs or without, and none has one under a lease. That outage begins when the first of these
--- parcels could have been claimed and the last work had ended, and ends with the next claim, or when no such parcel
--- is left. It is not looked for across a gap: the messages of that time are only being sent.
+-- a parcel of the queue for as long, whether with jobs or without, and none has one under a lease. That outage begins
+-- when the first of these parcels could have been claimed and the last work had ended, and ends with the next claim,
+-- or when no such parcel is left. It is not looked for across a gap: the messages of that time are only being sent.
 -- It looks at no more than the 1,000 parcels whose next message is due first, 10,000 while an outage lasts. Nearly
 -- always there is none of them, and it reads no further. Outages older than p_retention are deleted.
 -- Locks: the row of the heartbeat; the open outages.

@@ -65,18 +65,12 @@ export const operationsSettings = {
   /** The event bus, of this account and region, that receives the events of jobs. */
   lifecycleBus: textOrToken(/^[\w./-]{1,256}$/, "it takes the name of an event bus").default("default"),
   /** The SNS topic that alarms notify. Default: none; alarms only show in CloudWatch. */
-  alarmTopicArn: textOrToken(
-    /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/,
-    "it takes the ARN of an SNS topic",
-  ).optional(),
+  alarmTopicArn: topicArn().optional(),
   /**
    * The SNS topic that alarms notify whose severity is `ticket`: they can wait until the next working
    * day ([the runbook](runbook.md#alarms) has the severity of each). Default: `alarmTopicArn`.
    */
-  ticketTopicArn: textOrToken(
-    /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/,
-    "it takes the ARN of an SNS topic",
-  ).optional(),
+  ticketTopicArn: topicArn().optional(),
   /** The address of the runbook that alarms link to, for deployments with a copy of their own. */
   runbookUrl: z
     .string()
@@ -118,6 +112,10 @@ export const operationsSettings = {
     )
     .default(30),
 };
+
+function topicArn() {
+  return textOrToken(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/, "it takes the ARN of an SNS topic");
+}
 
 function events() {
   return z

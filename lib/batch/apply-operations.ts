@@ -100,10 +100,9 @@ async function applyOnce(
   tx: Tx,
   operations: readonly Operation[],
   { labels, teams, maker }: { labels: readonly Label[]; teams: ReadonlySet<string>; maker: Maker },
-  options: ApplyOptions,
+  { allOrNothing = false, before, after }: ApplyOptions,
 ): Promise<{ applied: Applied[]; parcels: OutgoingParcel[] }> {
-  const { allOrNothing = false, before, after } = options;
-  const { oneByOne = allOrNothing ? oneByOneMax.allOrNothing : oneByOneMax.divided } = options;
+  const oneByOne = allOrNothing ? oneByOneMax.allOrNothing : oneByOneMax.divided;
   await lockTeams(tx, teams);
   const passed = (await before?.(tx)) ?? new Set<number>();
   const wanted = operations.filter((_, index) => !passed.has(index));

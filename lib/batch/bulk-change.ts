@@ -10,7 +10,7 @@ import type { Log } from "../log/log.ts";
 import { FewerFit, inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
 import { PassingConflict, type RefusalKind } from "../refusal.ts";
 import { applyOperations } from "./apply-operations.ts";
-import { TooMuchAtOnce } from "./apply-wave.ts";
+import { oneByOneMax, TooMuchAtOnce } from "./apply-wave.ts";
 import { type BulkEntry, beginBulk, endBulk, noteProgress } from "./bulk-entry.ts";
 import {
   type BulkAction,
@@ -65,8 +65,6 @@ const failuresShown = 20;
 const pageMax = 500;
 /** The most schedules of one transaction. Claims of their shards wait meanwhile. */
 const batchMax = 200;
-/** The same, if the edits must be done one by one. */
-const oneByOneMost = 25;
 /** After this many schedules that failed alone, the failures have a common cause. */
 const failedMax = 20;
 
@@ -183,7 +181,6 @@ async function applyPart(
       deps,
       part.map((found) => operationOf(params, found)),
       {
-        oneByOne: oneByOneMost,
         before: async (tx) => {
           await boundPart(tx, isHalf ? "half" : "batch");
           return new Set();
@@ -202,7 +199,8 @@ async function applyPart(
 
 /** The number of schedules that may succeed at once, if that is why it failed. */
 function fitOf(error: unknown): number | null {
-  if (error instanceof TooMuchAtOnce) return oneByOneMost;
+  // Each schedule is there once, so all of them count once.
+  if (error instanceof TooMuchAtOnce) return oneByOneMax.divided;
   return error instanceof FewerFit ? error.fit : null;
 }
 

@@ -60,8 +60,6 @@ export type Refused = Pick<Refusal, "kind" | "message" | "faults">;
 export interface ApplyOptions {
   /** If one operation is refused, none is applied. */
   allOrNothing?: boolean;
-  /** Limit of operations that are done one by one; the usual one if left out. */
-  oneByOne?: number;
   /**
    * Called first in the transaction, before any lock of a schedule, and again in each new attempt.
    * Returns the indexes of the operations to pass over.

@@ -179,20 +179,12 @@ async function applyPass(batch: Batch, items: readonly Item[]): Promise<void> {
     if (first === undefined) return;
     const failure = await applyPart(pass, sent);
     if (failure === null) return;
-    if (sent.length > 1) throw typeof failure === "number" ? new PartTooLarge(failure) : new PartFailed();
+    if (sent.length > 1)
+      throw typeof failure === "number" ? new FewerFit("Too many operations.", failure) : new PartFailed();
     pass.failed += 1;
     leave(pass, first, failure === "busy" ? "busy" : "failed");
   };
   await inHalves(items, apply, stop);
-}
-
-/** Tells `inHalves` to try parts of this size. */
-class PartTooLarge extends FewerFit {
-  override readonly name = "PartTooLarge";
-
-  constructor(fit: number) {
-    super("Too many operations of a batch must be done one by one, or take long.", fit);
-  }
 }
 
 /** Tells `inHalves` to try each half. */

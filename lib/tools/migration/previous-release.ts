@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "26ce56996b3e3520f54bd636fac908230a129ca0ef242685dfa54b87faff7957",
+  migrationsDigest: "c8b1ee11e4f2c35cd0bcda980fe7462741498f07f1f6ce92ff2a73804614c60d",
 } as const;
