@@ -71,6 +71,8 @@ async function keepPrincipal(sql: Tx, { name, scope, prefix }: Principal, hash: 
       where (t.scope, t.prefix) is distinct from (excluded.scope, excluded.prefix)`;
   } catch (error) {
     if (sqlState(error) !== "unique_violation" || violatedConstraint(error) !== "tokens_name") throw error;
+    // The first requests of a principal may come at once. The later one then fails on the name of the earlier one's row.
+    if ((await presentedBy(sql, hash)) !== null) return;
     throw new Refusal(
       "forbidden",
       `The name of this caller would be ${JSON.stringify(name)}, which is the name of a token: an admin has to delete that token first.`,

@@ -58,3 +58,15 @@ test("the first request of a principal that may write makes its prefix one of a 
     { prefix: "shop:" },
   ]);
 });
+
+test("the first requests of a principal at the same moment all succeed", async () => {
+  const many = connect({ DATABASE_URL: database.url }, { max: 8 });
+  for (let round = 1; round <= 100; round++) {
+    const name = `jwt:first-${round}`;
+    const first = (): Promise<unknown> =>
+      findPrincipal(many, { name, identity: `https://issuer.test ${name}`, scope: "read", prefix: null });
+    const found = await Promise.all(Array.from({ length: 8 }, first));
+    expect(new Set(found.map((each) => Object(each).id)).size).toBe(1);
+  }
+  await many.end();
+});
