@@ -106,6 +106,10 @@ create table carillon.parcels (
   -- Its pulses up to this interval and schedule are done.
   pulse_every int,
   pulse_schedule bigint,
+  -- Its pulses are those of the teams from the first number to the last. No last number: all from the first one on. Both
+  -- null: those of all teams.
+  pulse_team_from int,
+  pulse_team_to int,
   -- Under a lease: how many parcels of its target its worker works, this one included. They share the worker's places.
   company smallint,
   -- When its jobs were made, or put up for their next attempt. A parcel that takes jobs over from another keeps that time.
@@ -125,7 +129,10 @@ create table carillon.parcels (
   constraint parcels_pulses_list_no_jobs check (pulse_at is null or (cardinality(occurrences) = 0 and queue = 'fast')),
   constraint parcels_targets_of_pulses check (pulse_targets is null or pulse_at is not null),
   constraint parcels_place_of_pulses check ((pulse_every is null) = (pulse_schedule is null)
-    and (pulse_every is null or pulse_at is not null) and (pulse_tries is null or pulse_at is not null))
+    and (pulse_every is null or pulse_at is not null) and (pulse_tries is null or pulse_at is not null)),
+  -- A place is one among the pulses of one team.
+  constraint parcels_teams_of_pulses check ((pulse_team_from is null or pulse_at is not null)
+    and (pulse_team_to is null or pulse_team_from is not null) and (pulse_every is null or coalesce(pulse_team_from = pulse_team_to, false)))
 ) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2147483647);
 -- Read by the sweep: parcels to be sent by now, the longest waiting first; and those that have waited in a lane for long.
@@ -148,8 +155,10 @@ create index parcels_slots on carillon.parcels (target_id) include (slots) where
 create index parcels_joined on carillon.parcels (target_id, shard, ready_at) where queue = 'slow' and lease_until is null and turn is null;
 -- Read by the tick, where sent parcels were not claimed: whether a worker of the queue works.
 create index parcels_leases on carillon.parcels (queue, claimed_at) where lease_until is not null;
--- One parcel per shard and second: ticks make them, and edits of pulses that are due before the next tick.
-create unique index parcels_pulse on carillon.parcels (shard, pulse_at) where pulse_at is not null and pulse_targets is null;
+-- One parcel per shard and second, until it is divided by teams: ticks make them, and edits of pulses that are due before the
+-- next tick.
+create unique index parcels_pulse on carillon.parcels (shard, pulse_at)
+  where pulse_at is not null and pulse_targets is null and pulse_team_from is null;
 
 -- The times of a claimed parcel, written once when its work ends: they are the same for all attempts in it. A parcel with occurrences of
 -- several days has a row for each of these days, so that a day is dropped with its jobs.

@@ -23,6 +23,9 @@ create table carillon.pulses (
   lag_s int not null,
   target_id int not null,
   shard smallint not null,
+  -- The team of its schedule when its cadence began; 0: none. A beat that is divided by teams must find each pulse in one
+  -- part, so a team that comes to exist later does not change it.
+  team_id int not null default 0,
   -- The members of its envelope that never change, and the closing bracket. A beat puts the id and the times before them.
   rest text not null,
   -- Whether it may have jobs, because it was no pulse before or was fired by hand. An edit of a pulse without jobs need not wait for a claim.
@@ -36,7 +39,7 @@ create table carillon.pulses (
   constraint pulses_rest_is_json check (('{"id":"",' || rest) is json)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000);
 -- Read by beats, for each interval of a shard: pulses that are due at a second; and by the tick: whether there are any.
-create index pulses_due on carillon.pulses (shard, every_s, offset_s, schedule_id);
+create index pulses_due on carillon.pulses (shard, every_s, offset_s, team_id, schedule_id);
 
 -- Pulses that were not made or that no target took: of all pulses of a shard between two seconds, or of those of one target.
 create table carillon.pulses_passed (
@@ -45,6 +48,8 @@ create table carillon.pulses_passed (
   noted_at timestamptz(3) not null,
   count bigint,
   target_id int,
+  -- The pulses of this team alone. Null: those of all teams.
+  team_id int,
   shard smallint not null,
   reason text not null,
   constraint pulses_passed_is_a_range check (from_at <= to_at),

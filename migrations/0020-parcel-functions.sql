@@ -212,7 +212,7 @@ end $$;
 -- team, checks, forgiven, retry, timeout) and `freed` (a parcel to be sent: waitMs, freedId, freedQueue in
 -- `more`), then one row with the answer:
 -- - claimed: fence, claimedAt, slots (places) and company (how many parcels may come along) in `more`.
--- - pulses: the second, its targets and the place of the last beat in `more` (ClaimedPulses in
+-- - pulses: the second, its targets and teams, and the place of the last beat in `more` (ClaimedPulses in
 -- lib/parcel/claim.ts).
 -- - early: waitMs in `more`. held: it waits for a hold, or for its turn at the target or in a lane. Both may
 -- name another parcel of the target that the worker can claim meanwhile (insteadId).
@@ -308,14 +308,15 @@ begin
     return;
   end if;
   if v_parcel.pulse_at is not null then
-    if v_parcel.pulse_tries is null and v_parcel.pulse_every is null and v_parcel.pulse_at < v_now - interval '2 minutes' then
+    if v_parcel.pulse_tries is null and v_parcel.pulse_every is null and v_parcel.pulse_team_from is null
+      and v_parcel.pulse_at < v_now - interval '2 minutes' then
       delete from carillon.parcels p where p.id = p_parcel;
       insert into carillon.pulses_passed (from_at, to_at, noted_at, shard, reason) values (v_parcel.pulse_at, v_parcel.pulse_at, v_now, v_parcel.shard, 'late');
       outcome := 'empty';
     else
       outcome := 'pulses';
       more := jsonb_build_object('fence', v_parcel.fence, 'claimedAt', v_now, 'shard', v_parcel.shard, 'second', extract(epoch from v_parcel.pulse_at)::bigint,
-        'targets', v_parcel.pulse_targets, 'every', v_parcel.pulse_every, 'schedule', v_parcel.pulse_schedule::text,
+        'targets', v_parcel.pulse_targets, 'teamFrom', v_parcel.pulse_team_from, 'teamTo', v_parcel.pulse_team_to, 'every', v_parcel.pulse_every, 'schedule', v_parcel.pulse_schedule::text,
         'lastTry', coalesce(v_parcel.pulse_tries, 0) + 1 >= carillon.pulse_tries_max());
     end if;
     return next;
@@ -606,8 +607,8 @@ begin
       return query select true, p_parcel, v_parcel.queue, v_now;
     else
       delete from carillon.parcels p where p.id = p_parcel;
-      insert into carillon.pulses_passed (from_at, to_at, noted_at, shard, target_id, reason)
-      select v_parcel.pulse_at, v_parcel.pulse_at, v_now, v_parcel.shard, t.id, 'crashed' from unnest(coalesce(v_parcel.pulse_targets, array[null::int])) t (id);
+      insert into carillon.pulses_passed (from_at, to_at, noted_at, shard, target_id, team_id, reason)
+      select v_parcel.pulse_at, v_parcel.pulse_at, v_now, v_parcel.shard, t.id, case when v_parcel.pulse_team_from = v_parcel.pulse_team_to then v_parcel.pulse_team_from end, 'crashed' from unnest(coalesce(v_parcel.pulse_targets, array[null::int])) t (id);
     end if;
     return;
   end if;

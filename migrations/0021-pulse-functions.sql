@@ -36,7 +36,7 @@ begin
   order by md5(t.target::text)
   on conflict do nothing;
 
-  insert into carillon.pulses as p (schedule_id, starts_s, ends_s, every_s, offset_s, lag_s, target_id, shard, rest, may_have_jobs)
+  insert into carillon.pulses as p (schedule_id, starts_s, ends_s, every_s, offset_s, lag_s, target_id, shard, team_id, rest, may_have_jobs)
   select f.id,
     case
       when f.held and f.held_until is null then null
@@ -45,14 +45,14 @@ begin
         and (o.every_s, o.offset_s, o.lag_s) = (f.every_s, f.first_at_s % f.every_s, f.lag_s) then greatest(o.starts_s, f.first_s)
       else greatest(f.first_s, f.cut_s + 1)
     end,
-    f.ends_s, f.every_s, f.first_at_s % f.every_s, f.lag_s, k.id, f.shard,
+    f.ends_s, f.every_s, f.first_at_s % f.every_s, f.lag_s, k.id, f.shard, f.team_id,
     -- JSON leaves two characters as they are that SQS refuses in a message.
     replace(replace('"specversion":"1.0","type":"carillon.job.due","source":"carillon","subject":' || f.key
       || ',"datacontenttype":"application/json","data":' || f.data || ',"schedulekey":' || f.key
       || ',"scheduleid":"' || f.id || '","attempt":1}', chr(65534), '\ufffe'), chr(65535), '\uffff'),
     f.version > 1
   from (
-    select w.schedule_id as id, w.version, s.shard, w.held, w.held_until, v.target, v.pulse_lag_s as lag_s, (v.every_ms / 1000)::int as every_s,
+    select w.schedule_id as id, w.version, s.shard, coalesce(s.team_id, 0) as team_id, w.held, w.held_until, v.target, v.pulse_lag_s as lag_s, (v.every_ms / 1000)::int as every_s,
       floor(date_part('epoch', w.changed_at))::bigint as cut_s,
       ceil(date_part('epoch', v.first_at))::bigint + v.pulse_lag_s as first_at_s,
       ceil(date_part('epoch', greatest(v.first_at, v.starts_at)))::bigint + v.pulse_lag_s as first_s,
@@ -60,7 +60,7 @@ begin
       to_json(s.key)::text as key, coalesce(v.payload, 'null')::text as data
     from written w
     -- By its id alone (`offset 0`): without statistics, the planner would read the index of all live keys.
-    cross join lateral (select key, shard, version, deleted_at from carillon.schedules where id = w.schedule_id offset 0) s
+    cross join lateral (select key, shard, team_id, version, deleted_at from carillon.schedules where id = w.schedule_id offset 0) s
     cross join lateral (
       select w.target, w.payload, w.pulse_lag_s, w.every_ms, w.first_at, w.starts_at, w.ends_at where w.spec_version = w.version
       union all
@@ -73,7 +73,9 @@ begin
   left join carillon.pulses o on o.schedule_id = f.id
   on conflict (schedule_id) do update
   set starts_s = excluded.starts_s, ends_s = excluded.ends_s, every_s = excluded.every_s, offset_s = excluded.offset_s,
-    lag_s = excluded.lag_s, target_id = excluded.target_id, rest = excluded.rest;
+    lag_s = excluded.lag_s, target_id = excluded.target_id, rest = excluded.rest,
+    -- Another team while the cadence goes on could take a late pulse out of a part that is not sent yet.
+    team_id = case when (p.every_s, p.offset_s, p.lag_s) = (excluded.every_s, excluded.offset_s, excluded.lag_s) then p.team_id else excluded.team_id end;
   return null;
 end $$;
 
@@ -196,7 +198,7 @@ begin
             v_looks := v_looks + 1;
             if (select count(*) filter (where l.live) > 0 or count(*) = 100
               from (select p.starts_s < p_from + v_at and coalesce(p.ends_s >= p_from + v_at, true) as live from carillon.pulses p
-                where p.shard = v_shard and p.every_s = v_every and p.offset_s = v_offset order by p.schedule_id limit 100) l) then
+                where p.shard = v_shard and p.every_s = v_every and p.offset_s = v_offset order by p.team_id, p.schedule_id limit 100) l) then
               v_due[v_at] := true;
               v_missing := v_missing - 1;
             end if;
@@ -217,16 +219,17 @@ end $$;
 -- carillon.settle_pulses, before another try.
 create or replace function carillon.pulse_tries_max() returns smallint language sql immutable parallel safe as $$ select 6::smallint $$;
 
--- Reads the pulses that beat at a second of a shard, with their envelopes, in the order of (interval,
--- schedule), from behind the place (p_every, p_schedule). It reads in lots of up to 250 pulses and stops at
+-- Reads the pulses that beat at a second of a shard, with their envelopes, in the order of (interval, team,
+-- schedule). p_team_from and p_team_to: only those of the teams with these numbers. A page of one team begins
+-- behind the place (p_every, p_schedule). It reads in lots of up to 250 pulses and stops at
 -- p_rows pulses, or after the lot that reaches p_bytes. p_times is the text of an envelope between its
 -- occurrence and its constant members. p_targets: only pulses of these targets; null: of all.
 -- Locks: none.
--- Returns: for each lot a row per target: the number of pulses, the last schedule among them, and the
+-- Returns: for each lot a row per team and target: the number of pulses, the last schedule among them, and the
 -- envelopes, separated by U+001F, which JSON text never holds. The rows of a lot are in no order. A last row
 -- without an interval says that there are no more pulses.
 -- Called by: readPulses in lib/pulse/read-pulses.ts.
-create or replace function carillon.read_pulses(p_shard int, p_second bigint, p_targets int[], p_every int, p_schedule bigint, p_times text, p_rows int, p_bytes int)
+create or replace function carillon.read_pulses(p_shard int, p_second bigint, p_team_from int, p_team_to int, p_targets int[], p_every int, p_schedule bigint, p_times text, p_rows int, p_bytes int)
   returns table (every_s int, target_id int, pulses int, last_schedule bigint, envelopes text)
   language plpgsql stable
   set search_path = pg_catalog, pg_temp
@@ -240,6 +243,7 @@ declare
   v_rows int := p_rows;
   v_bytes bigint := p_bytes;
   v_every int;
+  v_team int;
   v_from bigint;
   v_beginning constant text := '{"id":"';
   v_between constant text := chr(31) || '{"id":"';
@@ -258,6 +262,7 @@ begin
     exit when not found;
     continue when not exists (
       select from carillon.pulses p where p.shard = v_shard and p.every_s = v_every and p.offset_s = p_second % v_every);
+    v_team := p_team_from;
     v_from := case when v_every = p_every then p_schedule else 0 end;
     -- The envelopes of the next interval may be longer than those of the one before: begin with a small lot.
     v_most := 100;
@@ -266,21 +271,25 @@ begin
       v_read := 0;
       v_size := 0;
       for v_group in
-        select s.target_id, count(*)::int as pulses, max(s.schedule_id) as last_schedule, sum(octet_length(s.rest)) as bytes,
+        select s.team_id, s.target_id, count(*)::int as pulses, max(s.schedule_id) as last_schedule, sum(octet_length(s.rest)) as bytes,
           string_agg(s.schedule_id || '-' || p_second - s.lag_s || p_times || s.rest, v_between) as envelopes
         from (
-          select p.target_id, p.schedule_id, p.lag_s, p.rest
+          select p.team_id, p.target_id, p.schedule_id, p.lag_s, p.rest
           from carillon.pulses p
-          where p.shard = v_shard and p.every_s = v_every and p.offset_s = p_second % v_every and p.schedule_id > v_from
+          where p.shard = v_shard and p.every_s = v_every and p.offset_s = p_second % v_every
+            and (p.team_id, p.schedule_id) > (v_team, v_from) and p.team_id <= p_team_to
             and p.starts_s <= p_second and (p.ends_s is null or p.ends_s > p_second)
             and (p_targets is null or p.target_id = any(p_targets))
-          order by p.schedule_id limit v_wanted
+          order by p.team_id, p.schedule_id limit v_wanted
         ) s
-        group by s.target_id
+        group by s.team_id, s.target_id
       loop
         v_read := v_read + v_group.pulses;
         v_size := v_size + v_group.bytes;
-        v_from := greatest(v_from, v_group.last_schedule);
+        if (v_group.team_id, v_group.last_schedule) > (v_team, v_from) then
+          v_team := v_group.team_id;
+          v_from := v_group.last_schedule;
+        end if;
         every_s := v_every;
         target_id := v_group.target_id;
         pulses := v_group.pulses;
@@ -298,6 +307,70 @@ begin
     end loop;
   end loop;
   return query select null::int, null::int, null::int, null::bigint, null::text;
+end $$;
+
+-- Divides a claimed parcel of pulses, which are too many for one page, by teams: of its teams with a pulse at this
+-- second each gets a parcel, so that none waits for the pages of another. Beyond p_most teams the others share a
+-- parcel, which is divided when a worker has it. If there is only one team, its parcel stays, and is that
+-- team's from now on.
+-- Locks: the parcel.
+-- Returns: first a row with held, false if the fence is not the caller's, where nothing is written, and with the
+-- only team, with whose pulses the caller goes on; then the new parcels, to be sent.
+-- Called by: dividePulses in lib/pulse/divide-pulses.ts.
+create or replace function carillon.divide_pulses(p_parcel bigint, p_fence int, p_most int)
+  returns table (held boolean, team int, id bigint, queue carillon.queue_class, ready_at timestamptz)
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+  as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := carillon.clock();
+  v_parcel carillon.parcels;
+  v_second bigint;
+  v_last int;
+  v_teams int[] := '{}';
+  v_every int := 0;
+  v_team int;
+begin
+  select p.* into v_parcel from carillon.parcels p
+  where p.id = p_parcel and p.fence = p_fence and p.lease_until is not null and p.pulse_at is not null for update;
+  if not found then return query select false, null::int, null::bigint, null::carillon.queue_class, null::timestamptz; return; end if;
+
+  v_second := extract(epoch from v_parcel.pulse_at);
+  v_last := coalesce(v_parcel.pulse_team_to, 2147483647);
+  <<intervals>> loop
+    select p.every_s into v_every from carillon.pulses p where p.shard = v_parcel.shard and p.every_s > v_every order by p.every_s limit 1;
+    exit intervals when not found;
+    v_team := coalesce(v_parcel.pulse_team_from, 0) - 1;
+    loop
+      select p.team_id into v_team from carillon.pulses p
+      where p.shard = v_parcel.shard and p.every_s = v_every and p.offset_s = v_second % v_every and p.team_id > v_team and p.team_id <= v_last
+      order by p.team_id limit 1;
+      exit when not found;
+      continue when v_team = any(v_teams);
+      v_teams := array(select t.id from unnest(v_teams || v_team) t (id) order by t.id limit p_most + 1);
+      -- Teams behind the first ones are not looked for.
+      if cardinality(v_teams) > p_most then v_last := v_teams[p_most + 1]; end if;
+    end loop;
+  end loop;
+
+  if cardinality(v_teams) < 2 then
+    return query
+      update carillon.parcels p set pulse_team_from = coalesce(v_teams[1], 0), pulse_team_to = coalesce(v_teams[1], 0) where p.id = p_parcel
+      returning true, p.pulse_team_to, null::bigint, null::carillon.queue_class, null::timestamptz;
+    return;
+  end if;
+  delete from carillon.parcels p where p.id = p_parcel;
+  return query select true, null::int, null::bigint, null::carillon.queue_class, null::timestamptz;
+  return query
+    insert into carillon.parcels (shard, queue, ready_at, offer_at, pulse_at, pulse_targets, pulse_tries, pulse_team_from, pulse_team_to,
+      occurrences, schedule_ids)
+    select v_parcel.shard, v_parcel.queue, v_now, v_now + interval '20 seconds', v_parcel.pulse_at, v_parcel.pulse_targets, v_parcel.pulse_tries,
+      t.id, case when t.n <= p_most then t.id else v_parcel.pulse_team_to end, '{}', '{}'
+    from unnest(v_teams) with ordinality t (id, n)
+    order by t.n
+    returning true, null::int, parcels.id, parcels.queue, parcels.ready_at;
 end $$;
 
 -- Settles a claimed parcel of pulses under its fence and deletes it. Writes how many pulses were taken
@@ -332,9 +405,10 @@ begin
 
   if p_rest_every is not null then
     return query
-      insert into carillon.parcels (shard, queue, ready_at, offer_at, pulse_at, pulse_targets, pulse_tries, pulse_every, pulse_schedule, occurrences, schedule_ids)
+      insert into carillon.parcels (shard, queue, ready_at, offer_at, pulse_at, pulse_targets, pulse_tries, pulse_team_from, pulse_team_to, pulse_every, pulse_schedule,
+        occurrences, schedule_ids)
       values (v_parcel.shard, v_parcel.queue, v_now, v_now + interval '20 seconds', v_parcel.pulse_at, v_parcel.pulse_targets, v_parcel.pulse_tries,
-        p_rest_every, p_rest_schedule, '{}', '{}')
+        v_parcel.pulse_team_from, v_parcel.pulse_team_to, p_rest_every, p_rest_schedule, '{}', '{}')
       returning true, parcels.id, parcels.queue, parcels.ready_at;
   end if;
 
@@ -343,15 +417,17 @@ begin
     -- 5, 10, 20, 40 and 80 seconds.
     v_again_at := v_now + interval '5 seconds' * power(2, v_tries - 1);
     return query
-      insert into carillon.parcels (shard, queue, ready_at, offer_at, pulse_at, pulse_targets, pulse_tries, pulse_every, pulse_schedule, occurrences, schedule_ids)
+      insert into carillon.parcels (shard, queue, ready_at, offer_at, pulse_at, pulse_targets, pulse_tries, pulse_team_from, pulse_team_to, pulse_every, pulse_schedule,
+        occurrences, schedule_ids)
       values (v_parcel.shard, v_parcel.queue, v_again_at, greatest(v_now + interval '20 seconds', v_again_at - interval '150 seconds'),
-        v_parcel.pulse_at, p_failed, v_tries, p_failed_every, p_failed_schedule, '{}', '{}')
+        v_parcel.pulse_at, p_failed, v_tries, v_parcel.pulse_team_from, v_parcel.pulse_team_to, p_failed_every, p_failed_schedule, '{}', '{}')
       returning true, parcels.id, parcels.queue, parcels.ready_at;
     p_failed := null;
   end if;
 
-  insert into carillon.pulses_passed (from_at, to_at, noted_at, shard, target_id, count, reason)
-  select v_parcel.pulse_at, v_parcel.pulse_at, v_now, v_parcel.shard, l.target_id, l.count, l.reason
+  insert into carillon.pulses_passed (from_at, to_at, noted_at, shard, target_id, team_id, count, reason)
+  select v_parcel.pulse_at, v_parcel.pulse_at, v_now, v_parcel.shard, l.target_id,
+    case when v_parcel.pulse_team_from = v_parcel.pulse_team_to then v_parcel.pulse_team_from end, l.count, l.reason
   from (
     select f.*, 'failed' as reason from unnest(p_failed, case when p_failed is not null then p_failed_counts end) f (target_id, count)
     union all

@@ -180,7 +180,7 @@ grant execute on function carillon.attach_missing_days, carillon.beat_parcel,
   carillon.claim_company, carillon.claim_events, carillon.claim_parcel, carillon.claim_parcels,
   carillon.clock, carillon.define_limits, carillon.end_lease, carillon.end_lease_of_some,
   carillon.is_light, carillon.leave_lanes, carillon.leave_parcel, carillon.leave_places,
-  carillon.mark_sent, carillon.message_groups, carillon.move_some, carillon.payload_page, carillon.read_pulses,
+  carillon.divide_pulses, carillon.mark_sent, carillon.message_groups, carillon.move_some, carillon.payload_page, carillon.read_pulses,
   carillon.set_claim_aside, carillon.settle_job, carillon.settle_parcel, carillon.settle_parcels,
   carillon.settle_pulses, carillon.settle_some, carillon.tells to carillon_worker;
 grant select on carillon.lifecycle, carillon.parcels, carillon.pulse_targets, carillon.pulses,

@@ -15,10 +15,11 @@ export async function pulseFactsOf(
   const rows = await tx<(PulsesPassed & { due: Date })[]>`
     select k.due, p.* from unnest(${tx.array(dues.map((due) => new Date(due)))}::timestamptz[]) k (due)
     cross join lateral (
-      select from_at as "from", to_at as "to", reason, noted_at as "notedAt", target_id as "targetId", count::float8
+      select from_at as "from", to_at as "to", reason, noted_at as "notedAt", target_id as "targetId", team_id as "teamId", count::float8
       from carillon.pulses_passed
       where shard = ${shard} and to_at >= k.due and from_at <= k.due
         and (target_id is null or target_id = (select p.target_id from carillon.pulses p where p.schedule_id = ${id}))
+        and (team_id is null or team_id = (select p.team_id from carillon.pulses p where p.schedule_id = ${id}))
       order by target_id nulls first, to_at limit 1) p`;
   const passed = new Map(rows.map(({ due, ...range }) => [due.getTime(), range]));
   return dues.map((due) => ({ ...state, passed: passed.get(due) ?? null }));
@@ -62,14 +63,17 @@ const causes: Readonly<Record<string, string>> = {
   refused: "its target refused them or cannot be read, or their message could not be built",
 };
 
-function explainPassed({ from, to, reason, notedAt, targetId, count }: PulsesPassed, at: string): Verdict {
+function explainPassed(
+  { from, to, reason, notedAt, targetId, teamId, count }: PulsesPassed,
+  at: string,
+): Verdict {
   const range = `from ${isoInstant(from.getTime())} to ${isoInstant(to.getTime())}`;
   const cause = causes[reason] ?? reason;
   const noted = `noted at ${isoInstant(notedAt.getTime())}`;
   // It is not recorded which pulses of a target were given up, only how many.
   const sentence =
     targetId === null
-      ? `Was due at ${at} and did not go: all pulses of its shard ${range} were passed over, because ${cause} (${noted}).`
+      ? `Was due at ${at} and did not go: all pulses of ${teamId === null ? "" : "its team in "}its shard ${range} were passed over, because ${cause} (${noted}).`
       : `Was due at ${at}, and may not have gone: ${count === null ? "some" : count} of its target's pulses of its shard at that second were given up, because ${cause} (${noted}).`;
   return { outcome: "skipped", reason, sentence };
 }

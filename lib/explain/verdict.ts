@@ -171,6 +171,8 @@ export interface PulsesPassed {
   notedAt: Date;
   /** The target whose pulses were passed over; null for all of the shard. */
   targetId: number | null;
+  /** The team whose pulses were passed over; null for all teams. */
+  teamId: number | null;
   /** Number of pulses passed over; null for all. */
   count: number | null;
 }

@@ -39,6 +39,8 @@ export interface ClaimedPulses {
   second: number;
   /** Only the pulses of these targets; null for all. */
   targets: number[] | null;
+  /** Only the pulses of the teams from the first number to the last; null for all. */
+  teams: PulseTeams | null;
   /** The pulses up to this position are done; null if none are. */
   after: PulsePlace | null;
   /** True at the last try: pulses that their targets do not take now are given up. */
@@ -46,7 +48,14 @@ export interface ClaimedPulses {
   freed: OutgoingParcel[];
 }
 
-/** A position in the pulses of a second, which are sent in the order of interval and schedule. */
+/** Numbers of teams; 0 is that of schedules without a team. */
+export interface PulseTeams {
+  from: number;
+  /** Null: no last one. */
+  to: number | null;
+}
+
+/** A position in the pulses of a team at a second, which are sent in the order of interval and schedule. */
 export interface PulsePlace {
   every: number;
   schedule: string;
@@ -121,6 +130,8 @@ interface PulsesRow {
   outcome: "pulses";
   more: Pick<ClaimedPulses, "fence" | "shard" | "second" | "targets" | "lastTry"> & {
     claimedAt: string;
+    teamFrom: number | null;
+    teamTo: number | null;
     every: number | null;
     schedule: string | null;
   };
@@ -187,9 +198,10 @@ export async function claimParcel(
 }
 
 function claimedPulses(id: string, { more }: PulsesRow): ClaimedPulses {
-  const { claimedAt, every, schedule, ...pulses } = more;
+  const { claimedAt, teamFrom, teamTo, every, schedule, ...pulses } = more;
+  const teams = teamFrom === null ? null : { from: teamFrom, to: teamTo };
   const after = every === null || schedule === null ? null : { every, schedule };
-  return { outcome: "pulses", id, ...pulses, claimedAt: new Date(claimedAt), after, freed: [] };
+  return { outcome: "pulses", id, ...pulses, teams, claimedAt: new Date(claimedAt), after, freed: [] };
 }
 
 function freedBy(more: Partial<FreedDetails> | null): OutgoingParcel[] {

@@ -28,7 +28,8 @@ export async function parcelsOfPulses(tx: Tx, scheduleIds: readonly string[]): P
     select d.shard, 'fast', to_timestamp(d.second), m.now + interval '20 seconds', to_timestamp(d.second), '{}', '{}'
     from due d cross join moment m
     where not exists (
-      select from carillon.parcels p where p.shard = d.shard and p.pulse_at = to_timestamp(d.second) and p.pulse_targets is null)
+      select from carillon.parcels p where p.shard = d.shard and p.pulse_at = to_timestamp(d.second) and p.pulse_targets is null
+        and p.pulse_team_from is null)
     order by d.shard, d.second
     on conflict do nothing
     returning id, queue, (extract(epoch from ready_at - carillon.clock()) * 1000)::float8 as "waitMs", null::text as group`;

@@ -10,7 +10,7 @@ export interface PulsesOfTarget {
 
 export interface PulsePage {
   pulses: PulsesOfTarget[];
-  /** The position to continue from; null after the last page. */
+  /** The position to continue from, if all pulses are of one team; null after the last page. */
   next: PulsePlace | null;
 }
 
@@ -27,6 +27,9 @@ const bytesMax = 2_000_000;
  */
 const separator = "\u001f";
 
+/** The highest number that a team may have. */
+const teamMax = 2_147_483_647;
+
 interface PageRow {
   every: number | null;
   target: number;
@@ -40,7 +43,7 @@ interface PageRow {
  */
 export async function readPulses(
   sql: Sql,
-  { shard, second, targets }: Pick<ClaimedPulses, "shard" | "second" | "targets">,
+  { shard, second, targets, teams }: Pick<ClaimedPulses, "shard" | "second" | "targets" | "teams">,
   after: PulsePlace | null,
   generatedAt: Date,
 ): Promise<PulsePage> {
@@ -48,7 +51,8 @@ export async function readPulses(
   const times = `000-c0","time":"${due.toISOString()}","generatedat":"${generatedAt.toISOString()}",`;
   const rows = await sql<PageRow[]>`
     select every_s as every, target_id as target, last_schedule as last, envelopes
-    from carillon.read_pulses(${shard}, ${second}, ${targets}::int[], ${after?.every ?? 0}, ${after?.schedule ?? 0}::bigint, ${times}, ${rowsMax}, ${bytesMax})`;
+    from carillon.read_pulses(${shard}, ${second}, ${teams?.from ?? 0}, ${teams?.to ?? teamMax}, ${targets}::int[],
+      ${after?.every ?? 0}, ${after?.schedule ?? 0}::bigint, ${times}, ${rowsMax}, ${bytesMax})`;
   const byTarget = new Map<number, string[]>();
   for (const { every, target, envelopes } of rows) {
     if (every === null) return { pulses: listed(byTarget), next: null };

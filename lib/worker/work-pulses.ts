@@ -4,6 +4,7 @@ import type { Log } from "../log/log.ts";
 import type { ClaimedPulses, PulsePlace } from "../parcel/claim.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { ParcelQueue } from "../parcel/parcel-queue.ts";
+import { dividePulses } from "../pulse/divide-pulses.ts";
 import { type PulsePage, type PulsesOfTarget, readPulses } from "../pulse/read-pulses.ts";
 import { type PulsesWorked, settlePulses } from "../pulse/settle-pulses.ts";
 import { type Failure, failed } from "../target/delivery.ts";
@@ -50,8 +51,12 @@ export async function workPulses(
   timeLeftMs: () => number,
 ): Promise<void> {
   if (deps.pulses === undefined) throw new Error("This worker is not set up to send pulses.");
-  const work = new Work(deps, deps.pulses, parcel, timeLeftMs);
-  await work.run();
+  const startedAt = deps.clock.now();
+  const first = await readPulses(deps.sql, parcel, parcel.after, startedAt);
+  const teams = await teamsOf(deps, parcel, first);
+  if (teams === undefined) return;
+  const work = new Work(deps, deps.pulses, { ...parcel, teams }, { startedAt, timeLeftMs });
+  await work.run(first);
   const { worked } = work;
   const { held, outgoing } = await settleSurely(deps.log, parcel.id, () =>
     settlePulses(deps.sql, parcel, worked),
@@ -65,6 +70,24 @@ export async function workPulses(
   deps.measure?.pulses({ taken: worked.taken, failed: failed + refused, lost });
   work.logFailures();
   await handOver(deps.sql, deps.queue, outgoing);
+}
+
+/**
+ * The teams whose pulses the worker sends. Undefined: none, since the parcel is divided by teams or
+ * its lease is lost.
+ */
+async function teamsOf(
+  { sql, queue, log }: PulseDeps,
+  parcel: ClaimedPulses,
+  { next }: PulsePage,
+): Promise<ClaimedPulses["teams"] | undefined> {
+  const { teams } = parcel;
+  const isOfOneTeam = teams !== null && teams.from === teams.to;
+  if (next === null || isOfOneTeam) return teams;
+  const { held, team, outgoing } = await dividePulses(sql, parcel);
+  if (!held) log.warn("worker.lease-lost", { parcel: parcel.id });
+  await handOver(sql, queue, outgoing);
+  return team === null ? undefined : { from: team, to: team };
 }
 
 class Work {
@@ -81,17 +104,25 @@ class Work {
   readonly #unmade = new Map<number, string[]>();
   /** The last failure of each target that did not take all of its pulses. */
   readonly #failures = new Map<number, Failure>();
-  #pauses = 0;
+  #pauses: number;
   #failedAfter: PulsePlace | null = null;
   #rest: PulsePlace | null = null;
 
-  constructor(deps: PulseDeps, sending: PulseSending, parcel: ClaimedPulses, timeLeftMs: () => number) {
+  constructor(
+    deps: PulseDeps,
+    sending: PulseSending,
+    parcel: ClaimedPulses,
+    { startedAt, timeLeftMs }: { startedAt: Date; timeLeftMs: () => number },
+  ) {
     this.#deps = deps;
     this.#sending = sending;
     this.#parcel = parcel;
     this.#timeLeftMs = timeLeftMs;
-    this.#startedAt = deps.clock.now().getTime();
+    this.#startedAt = startedAt.getTime();
     this.#due = new Date(parcel.second * 1_000);
+    // A parcel for single targets is a retry. With pauses in each retry, pulses that fail for good would be sent
+    // 18 times instead of 8.
+    this.#pauses = parcel.targets === null ? 0 : pausesMax;
   }
 
   get worked(): PulsesWorked {
@@ -105,9 +136,9 @@ class Work {
   }
 
   /** Reads the next page while one is sent. */
-  async run(): Promise<void> {
+  async run(first: PulsePage): Promise<void> {
     let after = this.#parcel.after;
-    let reading: Promise<PulsePage> | undefined = this.#read(after);
+    let reading: Promise<PulsePage> | undefined = Promise.resolve(first);
     while (reading !== undefined) {
       const page: PulsePage = await reading;
       const { pulses, next } = page;

@@ -13,6 +13,7 @@ interface Stored {
   starts?: number | null;
   ends?: number;
   queue?: string;
+  team?: number;
 }
 
 export interface SentPulse {
@@ -51,13 +52,13 @@ export async function beatWorld(): Promise<BeatWorld> {
   const stored = new Map<number, Stored>();
   let tickAt = at(0).getTime();
   const insert = async (pulse: Stored, rest: string, ids: readonly number[]) => {
-    const { every, offset = 0, lag = 0, starts = 1, ends, queue = "demo" } = pulse;
+    const { every, offset = 0, lag = 0, starts = 1, ends, queue = "demo", team = 0 } = pulse;
     const target = JSON.stringify({ queue });
     await plain.sql`insert into carillon.pulse_targets (target) values (${target}::text::jsonb) on conflict do nothing`;
     await plain.sql`
-      insert into carillon.pulses (schedule_id, starts_s, ends_s, every_s, offset_s, lag_s, target_id, shard, rest, may_have_jobs)
+      insert into carillon.pulses (schedule_id, starts_s, ends_s, every_s, offset_s, lag_s, target_id, team_id, shard, rest, may_have_jobs)
       select i.id, ${starts === null ? null : start + starts}::bigint, ${ends === undefined ? null : start + ends}::bigint, ${every}, ${offset}, ${lag},
-        (select id from carillon.pulse_targets where target = ${target}::text::jsonb), i.id % ${shards}, ${rest}, false
+        (select id from carillon.pulse_targets where target = ${target}::text::jsonb), ${team}, i.id % ${shards}, ${rest}, false
       from unnest(${ids.map(String)}::bigint[]) i (id)`;
   };
   const world: BeatWorld = Object.assign(plain, {

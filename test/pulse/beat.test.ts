@@ -268,7 +268,7 @@ describe("a target that does not take pulses", () => {
     expect(await world.sql`select from carillon.parcels`).toEqual([]);
   });
 
-  test("a target that takes no pulses is tried three times by each of six workers, at growing intervals; then its pulses are given up, reported and counted", async () => {
+  test("a target that takes no pulses is tried three times by the first worker and once by each of five more, at growing intervals; then its pulses are given up, reported and counted", async () => {
     await world.storeMany(3, { every: 600, offset: 20, queue: "gone" });
     await world.tick();
     await world.clock.setNow(at(20 * second));
@@ -279,7 +279,8 @@ describe("a target that does not take pulses", () => {
       await world.work();
       if (world.calls.length > before) {
         asked.push(Math.floor((world.clock.now().getTime() - at(0).getTime()) / second));
-        expect(world.calls.length - before).toBe(3);
+        // With three tries by each, a team whose pulses all fail would have eighteen requests made for each.
+        expect(world.calls.length - before).toBe(asked.length === 1 ? 3 : 1);
       }
       await world.clock.advance(second);
     }

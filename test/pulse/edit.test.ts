@@ -350,6 +350,18 @@ describe("seconds whose parcels the ticks have made", () => {
   });
 });
 
+test("a pulse keeps its team while its cadence goes on, and takes that of its schedule with another cadence", async () => {
+  const teams = async () =>
+    (await world.sql`select team_id from carillon.pulses`).map((row) => row["team_id"]);
+  await world.put("a", pulse);
+  await world.sql`update carillon.schedules set team_id = 3`;
+  // A second is sent in parts, one for each team: a pulse that changed its part could be left out.
+  await world.patch("a", { payload: 1 });
+  expect(await teams()).toEqual([0]);
+  await world.patch("a", { when: "every 20s" });
+  expect(await teams()).toEqual([3]);
+});
+
 describe("explain of a pulse", () => {
   const told = async (due: number) => {
     const { outcome, reason, sentence } = await explain(world.sql, { key: "a", at: at(due) });
@@ -402,13 +414,25 @@ describe("explain of a pulse", () => {
       target_id: (row?.target ?? 0) + 1,
       count: 7,
     });
-    expect(await told(70 * second)).toEqual(["skipped", "missed", expect.stringContaining("did not go")]);
+    expect(await told(70 * second)).toEqual([
+      "skipped",
+      "missed",
+      expect.stringContaining("did not go: all pulses of its shard"),
+    ]);
     expect(await told(3 * minute)).toEqual([
       "skipped",
       "failed",
       expect.stringContaining("may not have gone: 7"),
     ]);
     expect((await told(4 * minute))[0]).toBe("unrecorded");
+    await pass(5 * minute, 5 * minute, "crashed", { shard: row?.shard, team_id: 7 });
+    expect((await told(5 * minute))[0]).toBe("unrecorded");
+    await pass(5 * minute, 5 * minute, "crashed", { shard: row?.shard, team_id: 0 });
+    expect(await told(5 * minute)).toEqual([
+      "skipped",
+      "crashed",
+      expect.stringContaining("did not go: all pulses of its team in its shard"),
+    ]);
   });
 
   test("a pulse with `deleteOnEnd` is deleted only when its last beat can no longer be tried", async () => {

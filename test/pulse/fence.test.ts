@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { claimParcel } from "../../lib/parcel/claim.ts";
+import { dividePulses } from "../../lib/pulse/divide-pulses.ts";
 import { settlePulses } from "../../lib/pulse/settle-pulses.ts";
 import { at, minute, second } from "../support/instants.ts";
 import { type BeatWorld, beatWorld } from "./beat-world.ts";
@@ -15,12 +16,17 @@ beforeEach(async () => {
 
 afterEach(() => world.stop());
 
-test("a worker that has lost its lease of pulses does not settle them while another one sends them", async () => {
+/** A parcel that another worker has claimed since. */
+async function lostParcel() {
   const id = await world.onlyParcel();
   const parcel = await claimParcel(world.sql, id, minute);
   if (parcel.outcome !== "pulses") throw new Error(`The parcel is ${parcel.outcome}.`);
-  // Another worker has claimed the parcel since.
   await world.sql`update carillon.parcels set fence = fence + 1 where id = ${id}`;
+  return parcel;
+}
+
+test("a worker that has lost its lease of pulses does not settle them while another one sends them", async () => {
+  const parcel = await lostParcel();
   const nothing = {
     taken: [],
     failed: new Map(),
@@ -30,5 +36,13 @@ test("a worker that has lost its lease of pulses does not settle them while anot
   };
   // If the first worker settled them, pulses that the other one does not send would be lost.
   expect((await settlePulses(world.sql, parcel, nothing)).held).toBe(false);
-  expect(await world.onlyParcel()).toBe(id);
+  expect(await world.onlyParcel()).toBe(parcel.id);
+});
+
+test("a worker that has lost its lease of pulses does not divide them while another one sends them", async () => {
+  await world.store([{ id: 17, every: 600, offset: 20, team: 2 }]);
+  const parcel = await lostParcel();
+  // If it did, the pulses that the other worker has sent would be sent again.
+  expect(await dividePulses(world.sql, parcel)).toEqual({ held: false, team: null, outgoing: [] });
+  expect(await world.onlyParcel()).toBe(parcel.id);
 });

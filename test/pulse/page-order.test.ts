@@ -19,7 +19,12 @@ async function readAll(): Promise<{ ids: string[]; pages: number }> {
   const ids: string[] = [];
   let place: { every: number; schedule: string } | null = null;
   for (let pages = 1; pages <= 50; pages++) {
-    const { pulses, next } = await readPulses(world.sql, { shard: 0, second, targets: null }, place, at(0));
+    const { pulses, next } = await readPulses(
+      world.sql,
+      { shard: 0, second, targets: null, teams: null },
+      place,
+      at(0),
+    );
     ids.push(...pulses.flatMap(({ envelopes }) => envelopes).map((text) => String(JSON.parse(text).id)));
     if (next === null) return { ids, pages };
     place = next;

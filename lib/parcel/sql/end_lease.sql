@@ -39,8 +39,8 @@ begin
       return query select true, p_parcel, v_parcel.queue, v_now;
     else
       delete from carillon.parcels p where p.id = p_parcel;
-      insert into carillon.pulses_passed (from_at, to_at, noted_at, shard, target_id, reason)
-      select v_parcel.pulse_at, v_parcel.pulse_at, v_now, v_parcel.shard, t.id, 'crashed' from unnest(coalesce(v_parcel.pulse_targets, array[null::int])) t (id);
+      insert into carillon.pulses_passed (from_at, to_at, noted_at, shard, target_id, team_id, reason)
+      select v_parcel.pulse_at, v_parcel.pulse_at, v_now, v_parcel.shard, t.id, case when v_parcel.pulse_team_from = v_parcel.pulse_team_to then v_parcel.pulse_team_from end, 'crashed' from unnest(coalesce(v_parcel.pulse_targets, array[null::int])) t (id);
     end if;
     return;
   end if;

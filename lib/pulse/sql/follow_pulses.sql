@@ -33,7 +33,7 @@ begin
   order by md5(t.target::text)
   on conflict do nothing;
 
-  insert into carillon.pulses as p (schedule_id, starts_s, ends_s, every_s, offset_s, lag_s, target_id, shard, rest, may_have_jobs)
+  insert into carillon.pulses as p (schedule_id, starts_s, ends_s, every_s, offset_s, lag_s, target_id, shard, team_id, rest, may_have_jobs)
   select f.id,
     case
       when f.held and f.held_until is null then null
@@ -42,14 +42,14 @@ begin
         and (o.every_s, o.offset_s, o.lag_s) = (f.every_s, f.first_at_s % f.every_s, f.lag_s) then greatest(o.starts_s, f.first_s)
       else greatest(f.first_s, f.cut_s + 1)
     end,
-    f.ends_s, f.every_s, f.first_at_s % f.every_s, f.lag_s, k.id, f.shard,
+    f.ends_s, f.every_s, f.first_at_s % f.every_s, f.lag_s, k.id, f.shard, f.team_id,
     -- JSON leaves two characters as they are that SQS refuses in a message.
     replace(replace('"specversion":"1.0","type":"carillon.job.due","source":"carillon","subject":' || f.key
       || ',"datacontenttype":"application/json","data":' || f.data || ',"schedulekey":' || f.key
       || ',"scheduleid":"' || f.id || '","attempt":1}', chr(65534), '\ufffe'), chr(65535), '\uffff'),
     f.version > 1
   from (
-    select w.schedule_id as id, w.version, s.shard, w.held, w.held_until, v.target, v.pulse_lag_s as lag_s, (v.every_ms / 1000)::int as every_s,
+    select w.schedule_id as id, w.version, s.shard, coalesce(s.team_id, 0) as team_id, w.held, w.held_until, v.target, v.pulse_lag_s as lag_s, (v.every_ms / 1000)::int as every_s,
       floor(date_part('epoch', w.changed_at))::bigint as cut_s,
       ceil(date_part('epoch', v.first_at))::bigint + v.pulse_lag_s as first_at_s,
       ceil(date_part('epoch', greatest(v.first_at, v.starts_at)))::bigint + v.pulse_lag_s as first_s,
@@ -57,7 +57,7 @@ begin
       to_json(s.key)::text as key, coalesce(v.payload, 'null')::text as data
     from written w
     -- By its id alone (`offset 0`): without statistics, the planner would read the index of all live keys.
-    cross join lateral (select key, shard, version, deleted_at from carillon.schedules where id = w.schedule_id offset 0) s
+    cross join lateral (select key, shard, team_id, version, deleted_at from carillon.schedules where id = w.schedule_id offset 0) s
     cross join lateral (
       select w.target, w.payload, w.pulse_lag_s, w.every_ms, w.first_at, w.starts_at, w.ends_at where w.spec_version = w.version
       union all
@@ -70,6 +70,8 @@ begin
   left join carillon.pulses o on o.schedule_id = f.id
   on conflict (schedule_id) do update
   set starts_s = excluded.starts_s, ends_s = excluded.ends_s, every_s = excluded.every_s, offset_s = excluded.offset_s,
-    lag_s = excluded.lag_s, target_id = excluded.target_id, rest = excluded.rest;
+    lag_s = excluded.lag_s, target_id = excluded.target_id, rest = excluded.rest,
+    -- Another team while the cadence goes on could take a late pulse out of a part that is not sent yet.
+    team_id = case when (p.every_s, p.offset_s, p.lag_s) = (excluded.every_s, excluded.offset_s, excluded.lag_s) then p.team_id else excluded.team_id end;
   return null;
 end $$;

@@ -47,7 +47,7 @@ begin
             v_looks := v_looks + 1;
             if (select count(*) filter (where l.live) > 0 or count(*) = 100
               from (select p.starts_s < p_from + v_at and coalesce(p.ends_s >= p_from + v_at, true) as live from carillon.pulses p
-                where p.shard = v_shard and p.every_s = v_every and p.offset_s = v_offset order by p.schedule_id limit 100) l) then
+                where p.shard = v_shard and p.every_s = v_every and p.offset_s = v_offset order by p.team_id, p.schedule_id limit 100) l) then
               v_due[v_at] := true;
               v_missing := v_missing - 1;
             end if;

@@ -1,13 +1,14 @@
--- Reads the pulses that beat at a second of a shard, with their envelopes, in the order of (interval,
--- schedule), from behind the place (p_every, p_schedule). It reads in lots of up to 250 pulses and stops at
+-- Reads the pulses that beat at a second of a shard, with their envelopes, in the order of (interval, team,
+-- schedule). p_team_from and p_team_to: only those of the teams with these numbers. A page of one team begins
+-- behind the place (p_every, p_schedule). It reads in lots of up to 250 pulses and stops at
 -- p_rows pulses, or after the lot that reaches p_bytes. p_times is the text of an envelope between its
 -- occurrence and its constant members. p_targets: only pulses of these targets; null: of all.
 -- Locks: none.
--- Returns: for each lot a row per target: the number of pulses, the last schedule among them, and the
+-- Returns: for each lot a row per team and target: the number of pulses, the last schedule among them, and the
 -- envelopes, separated by U+001F, which JSON text never holds. The rows of a lot are in no order. A last row
 -- without an interval says that there are no more pulses.
 -- Called by: readPulses in lib/pulse/read-pulses.ts.
-create or replace function carillon.read_pulses(p_shard int, p_second bigint, p_targets int[], p_every int, p_schedule bigint, p_times text, p_rows int, p_bytes int)
+create or replace function carillon.read_pulses(p_shard int, p_second bigint, p_team_from int, p_team_to int, p_targets int[], p_every int, p_schedule bigint, p_times text, p_rows int, p_bytes int)
   returns table (every_s int, target_id int, pulses int, last_schedule bigint, envelopes text)
   language plpgsql stable
   set search_path = pg_catalog, pg_temp
@@ -21,6 +22,7 @@ declare
   v_rows int := p_rows;
   v_bytes bigint := p_bytes;
   v_every int;
+  v_team int;
   v_from bigint;
   v_beginning constant text := '{"id":"';
   v_between constant text := chr(31) || '{"id":"';
@@ -39,6 +41,7 @@ begin
     exit when not found;
     continue when not exists (
       select from carillon.pulses p where p.shard = v_shard and p.every_s = v_every and p.offset_s = p_second % v_every);
+    v_team := p_team_from;
     v_from := case when v_every = p_every then p_schedule else 0 end;
     -- The envelopes of the next interval may be longer than those of the one before: begin with a small lot.
     v_most := 100;
@@ -47,21 +50,25 @@ begin
       v_read := 0;
       v_size := 0;
       for v_group in
-        select s.target_id, count(*)::int as pulses, max(s.schedule_id) as last_schedule, sum(octet_length(s.rest)) as bytes,
+        select s.team_id, s.target_id, count(*)::int as pulses, max(s.schedule_id) as last_schedule, sum(octet_length(s.rest)) as bytes,
           string_agg(s.schedule_id || '-' || p_second - s.lag_s || p_times || s.rest, v_between) as envelopes
         from (
-          select p.target_id, p.schedule_id, p.lag_s, p.rest
+          select p.team_id, p.target_id, p.schedule_id, p.lag_s, p.rest
           from carillon.pulses p
-          where p.shard = v_shard and p.every_s = v_every and p.offset_s = p_second % v_every and p.schedule_id > v_from
+          where p.shard = v_shard and p.every_s = v_every and p.offset_s = p_second % v_every
+            and (p.team_id, p.schedule_id) > (v_team, v_from) and p.team_id <= p_team_to
             and p.starts_s <= p_second and (p.ends_s is null or p.ends_s > p_second)
             and (p_targets is null or p.target_id = any(p_targets))
-          order by p.schedule_id limit v_wanted
+          order by p.team_id, p.schedule_id limit v_wanted
         ) s
-        group by s.target_id
+        group by s.team_id, s.target_id
       loop
         v_read := v_read + v_group.pulses;
         v_size := v_size + v_group.bytes;
-        v_from := greatest(v_from, v_group.last_schedule);
+        if (v_group.team_id, v_group.last_schedule) > (v_team, v_from) then
+          v_team := v_group.team_id;
+          v_from := v_group.last_schedule;
+        end if;
         every_s := v_every;
         target_id := v_group.target_id;
         pulses := v_group.pulses;

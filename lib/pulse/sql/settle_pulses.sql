@@ -30,9 +30,10 @@ begin
 
   if p_rest_every is not null then
     return query
-      insert into carillon.parcels (shard, queue, ready_at, offer_at, pulse_at, pulse_targets, pulse_tries, pulse_every, pulse_schedule, occurrences, schedule_ids)
+      insert into carillon.parcels (shard, queue, ready_at, offer_at, pulse_at, pulse_targets, pulse_tries, pulse_team_from, pulse_team_to, pulse_every, pulse_schedule,
+        occurrences, schedule_ids)
       values (v_parcel.shard, v_parcel.queue, v_now, v_now + interval '20 seconds', v_parcel.pulse_at, v_parcel.pulse_targets, v_parcel.pulse_tries,
-        p_rest_every, p_rest_schedule, '{}', '{}')
+        v_parcel.pulse_team_from, v_parcel.pulse_team_to, p_rest_every, p_rest_schedule, '{}', '{}')
       returning true, parcels.id, parcels.queue, parcels.ready_at;
   end if;
 
@@ -41,15 +42,17 @@ begin
     -- 5, 10, 20, 40 and 80 seconds.
     v_again_at := v_now + interval '5 seconds' * power(2, v_tries - 1);
     return query
-      insert into carillon.parcels (shard, queue, ready_at, offer_at, pulse_at, pulse_targets, pulse_tries, pulse_every, pulse_schedule, occurrences, schedule_ids)
+      insert into carillon.parcels (shard, queue, ready_at, offer_at, pulse_at, pulse_targets, pulse_tries, pulse_team_from, pulse_team_to, pulse_every, pulse_schedule,
+        occurrences, schedule_ids)
       values (v_parcel.shard, v_parcel.queue, v_again_at, greatest(v_now + interval '20 seconds', v_again_at - interval '150 seconds'),
-        v_parcel.pulse_at, p_failed, v_tries, p_failed_every, p_failed_schedule, '{}', '{}')
+        v_parcel.pulse_at, p_failed, v_tries, v_parcel.pulse_team_from, v_parcel.pulse_team_to, p_failed_every, p_failed_schedule, '{}', '{}')
       returning true, parcels.id, parcels.queue, parcels.ready_at;
     p_failed := null;
   end if;
 
-  insert into carillon.pulses_passed (from_at, to_at, noted_at, shard, target_id, count, reason)
-  select v_parcel.pulse_at, v_parcel.pulse_at, v_now, v_parcel.shard, l.target_id, l.count, l.reason
+  insert into carillon.pulses_passed (from_at, to_at, noted_at, shard, target_id, team_id, count, reason)
+  select v_parcel.pulse_at, v_parcel.pulse_at, v_now, v_parcel.shard, l.target_id,
+    case when v_parcel.pulse_team_from = v_parcel.pulse_team_to then v_parcel.pulse_team_from end, l.count, l.reason
   from (
     select f.*, 'failed' as reason from unnest(p_failed, case when p_failed is not null then p_failed_counts end) f (target_id, count)
     union all

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "c8b1ee11e4f2c35cd0bcda980fe7462741498f07f1f6ce92ff2a73804614c60d",
+  migrationsDigest: "fef24235cb6c0f20dae5b55206901f8bc3b9fb5c708f9ebe0a477230ff2a0fec",
 } as const;

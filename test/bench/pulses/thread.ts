@@ -40,7 +40,7 @@ async function read(seconds: readonly (readonly [number, number])[]): Promise<nu
   const invoke = async () => {
     for (const [shard, second] of waiting) {
       for (let after: PulsePlace | null | undefined; after !== null; ) {
-        const page = await readPulses(sql, { shard, second, targets: null }, after ?? null, new Date());
+        const page = await readPulses(sql, { shard, second, targets: null, teams: null }, after ?? null, new Date());
         for (const { envelopes } of page.pulses) pulses += envelopes.length;
         after = page.next;
       }
@@ -112,7 +112,7 @@ async function run(): Promise<number> {
 }
 
 // Connects and compiles first, as a function has before its second invocation.
-await sql`select from carillon.read_pulses(0, 0, null, 0, 0, '', 1, 1)`;
+await sql`select from carillon.read_pulses(0, 0, 0, 0, null, 0, 0, '', 1, 1)`;
 parentPort?.postMessage("ready");
 parentPort?.once("message", async () => {
   const done = await run();

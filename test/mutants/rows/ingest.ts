@@ -263,8 +263,8 @@ export const ingest: readonly Mutant[] = [
   {
     name: "settle_pulses: only failed targets are retried",
     file: "lib/pulse/sql/settle_pulses.sql",
-    text: "v_parcel.pulse_at, p_failed, v_tries, p_failed_every, p_failed_schedule, '{}', '{}')",
-    replacement: "v_parcel.pulse_at, null, v_tries, p_failed_every, p_failed_schedule, '{}', '{}')",
+    text: "v_parcel.pulse_at, p_failed, v_tries, v_parcel.pulse_team_from,",
+    replacement: "v_parcel.pulse_at, null, v_tries, v_parcel.pulse_team_from,",
     tests: [beatTest],
   },
   {

@@ -4,6 +4,8 @@ const teams = ["test/parcel/teams.test.ts"];
 const turns = ["test/parcel/team-turns.test.ts"];
 const room = ["test/parcel/team-room.test.ts"];
 const made = ["test/parcel/team-of-parcels.test.ts"];
+const pulses = ["test/pulse/teams.test.ts"];
+const divide = "lib/pulse/sql/divide_pulses.sql";
 const fairOrder = ["test/local/queues/fair-order.test.ts"];
 
 /** One team's many jobs do not make the jobs of other teams late, and hide none of them. */
@@ -182,5 +184,75 @@ export const teamRows: readonly Mutant[] = [
     text: "    byTeam: true,\n",
     replacement: "",
     tests: ["test/problems/problems-of-others.test.ts"],
+  },
+  {
+    name: "pulses of a second with several pages are divided by teams",
+    file: "lib/worker/work-pulses.ts",
+    text: "if (next === null || isOfOneTeam) return teams;",
+    replacement: "if (next !== undefined || isOfOneTeam) return teams;",
+    tests: pulses,
+  },
+  {
+    name: "a page of pulses of several teams is not divided",
+    file: "lib/worker/work-pulses.ts",
+    text: "if (next === null || isOfOneTeam) return teams;",
+    replacement: "if (isOfOneTeam) return teams;",
+    tests: pulses,
+  },
+  {
+    name: "divide_pulses: a parcel is divided only with its present fence",
+    file: divide,
+    text: "p.fence = p_fence and p.lease_until is not null and ",
+    replacement: "",
+    tests: ["test/pulse/fence.test.ts"],
+  },
+  {
+    name: "divide_pulses: teams of later intervals are found",
+    file: divide,
+    text: "exit when not found;\n      continue",
+    replacement: "exit intervals when not found;\n      continue",
+    tests: pulses,
+  },
+  {
+    name: "divide_pulses: the last parcel has all other teams",
+    file: divide,
+    text: "case when t.n <= p_most then t.id else v_parcel.pulse_team_to end",
+    replacement: "t.id",
+    tests: pulses,
+  },
+  {
+    name: "divide_pulses: the worker of a single team goes on with its number",
+    file: divide,
+    text: "returning true, p.pulse_team_to, null::bigint",
+    replacement: "returning true, 0, null::bigint",
+    tests: pulses,
+  },
+  {
+    name: "settle_pulses: failed pulses are retried for their team alone",
+    file: "lib/pulse/sql/settle_pulses.sql",
+    text: "p_failed, v_tries, v_parcel.pulse_team_from, v_parcel.pulse_team_to,",
+    replacement: "p_failed, v_tries, null, null,",
+    tests: pulses,
+  },
+  {
+    name: "follow_pulses: a pulse keeps its team while its cadence goes on",
+    file: "lib/pulse/sql/follow_pulses.sql",
+    text: "then p.team_id else excluded.team_id end",
+    replacement: "then excluded.team_id else excluded.team_id end",
+    tests: ["test/pulse/edit.test.ts"],
+  },
+  {
+    name: "a part of a divided second is not passed over",
+    file: "lib/parcel/sql/claim_parcel.sql",
+    text: " and v_parcel.pulse_team_from is null\n",
+    replacement: "\n",
+    tests: pulses,
+  },
+  {
+    name: "a retry of pulses makes one attempt",
+    file: "lib/worker/work-pulses.ts",
+    text: "parcel.targets === null ? 0 : pausesMax",
+    replacement: "0",
+    tests: ["test/pulse/beat.test.ts"],
   },
 ];
