@@ -1,12 +1,15 @@
 -- Pulses: schedules that leave no row and no write where they fire. Beside each stands one row with everything that a beat needs. A pulse is
 -- due at second t where t % every_s = offset_s and starts_s <= t < ends_s; its occurrence, as jobs have one, is t - lag_s.
 
--- Each distinct target once, so that a beat groups by a small number. Rows are never deleted: a worker may have read the number.
+-- Each distinct target once, so that a beat groups by a small number. A row is deleted a day after no pulse used it any more: a worker may
+-- have read the number. Numbers are not given again.
 create table carillon.pulse_targets (
   id int generated always as identity primary key,
   -- How many pulses may travel in one message of it. Null: each travels alone.
   batch int,
-  target jsonb not null
+  target jsonb not null,
+  -- Since when no pulse uses it. Null: one does, or the tick has not looked yet.
+  unused_at timestamptz(3)
 );
 -- By digest, because a target may be longer than an index entry.
 create unique index pulse_targets_target on carillon.pulse_targets (md5(target::text));
@@ -59,3 +62,5 @@ create table carillon.pulses_passed (
 create index pulses_passed_shard on carillon.pulses_passed (shard, to_at);
 -- Read by the tick, which deletes old rows, and by reports of recent losses: a target that is gone leaves a row for each second of a shard.
 create index pulses_passed_noted on carillon.pulses_passed (noted_at);
+-- Read by the tick, which deletes targets that no pulse uses.
+create index pulses_target on carillon.pulses (target_id);

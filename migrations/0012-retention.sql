@@ -91,3 +91,12 @@ create table carillon.target_round (
   look_at timestamptz(3) not null default carillon.clock(),
   constraint target_round_has_one_row check (id)
 );
+
+-- Targets that no pulse uses any more, likewise.
+create table carillon.pulse_target_round (
+  id boolean primary key default true,
+  -- The last id that was looked at; 0 before a round.
+  place int not null default 0,
+  look_at timestamptz(3) not null default carillon.clock(),
+  constraint pulse_target_round_has_one_row check (id)
+);

@@ -8,8 +8,11 @@ set local check_function_bodies = off;
 -- If the cadence goes on unchanged, late beats still go. If the cadence is another one, or the schedule was
 -- held, the first beat is after the change, and nothing of the old cadence starts any more. A held pulse has
 -- no first beat, or has it at the end of the hold.
--- Locks: the rows of pulses; new targets of pulses, in one order. The edit that writes the versions holds the
--- locks of the schedules.
+-- A target that is marked as unused loses its mark. One without a mark is read without a lock: this transaction
+-- ends long before a mark that is set meanwhile counts. If the target is being deleted, this waits for the
+-- delete and makes it again, with another number (carillon.reclaim_pulse_targets).
+-- Locks: the rows of pulses; targets of pulses that are new or marked, in one order. The edit that writes the
+-- versions holds the locks of the schedules.
 -- Returns: nothing.
 -- Called by: the trigger schedule_versions_pulse, after insert on carillon.schedule_versions, for each
 -- statement.
@@ -29,12 +32,12 @@ begin
   where p.schedule_id = w.schedule_id and (w.change = 'deleted' or (w.spec_version = w.version and w.pulse_lag_s is null));
 
   -- In one order: of two transactions that make the same targets, one waits for the other at the first.
-  insert into carillon.pulse_targets (target, batch)
+  insert into carillon.pulse_targets as k (target, batch)
   select t.target, (t.target ->> 'batch')::int
-  from (select distinct w.target from written w where w.pulse_lag_s is not null) t
-  where not exists (select from carillon.pulse_targets k where md5(k.target::text) = md5(t.target::text))
+  from (select distinct on (md5(w.target::text)) w.target from written w where w.pulse_lag_s is not null) t
+  where not exists (select from carillon.pulse_targets u where md5(u.target::text) = md5(t.target::text) and u.unused_at is null)
   order by md5(t.target::text)
-  on conflict do nothing;
+  on conflict (md5(target::text)) do update set unused_at = null where k.unused_at is not null;
 
   insert into carillon.pulses as p (schedule_id, starts_s, ends_s, every_s, offset_s, lag_s, target_id, shard, team_id, rest, may_have_jobs)
   select f.id,
@@ -371,6 +374,52 @@ begin
     from unnest(v_teams) with ordinality t (id, n)
     order by t.n
     returning true, null::int, parcels.id, parcels.queue, parcels.ready_at;
+end $$;
+
+-- Looks at the next p_max targets of pulses by id: marks those that no pulse uses, takes the mark off those that
+-- a pulse uses, and deletes those that were marked a day ago and that no pulse uses. At the end of a round it sets
+-- the next look to an hour later.
+-- A worker gives up the pulses of a number without a row. It has the numbers of a page in memory for as long as an
+-- invocation takes, eleven minutes, and those of a parcel that is tried again for three minutes. A transaction
+-- that has found the target without a mark ends as soon. All of them are over within a day.
+-- A target that an edit is about to use is locked if it was marked (carillon.follow_pulses), and is passed over.
+-- If it is locked here first, the edit waits until it is deleted, and makes it again. The second look at the pulses is
+-- a statement of its own: it sees pulses that were committed before the lock.
+-- Locks: the row of carillon.pulse_target_round; none if another tick has it. Then the targets that change, for
+-- update, by id; locked ones are passed over.
+-- Returns: one row: how many targets were looked at and deleted. No row if another tick has the round.
+-- Called by: reclaimPulseTargets in lib/tick/housekeeping/reclaim-pulse-targets.ts.
+create or replace function carillon.reclaim_pulse_targets(p_max int) returns table (looked int, gone int)
+  language plpgsql security definer
+  set search_path = pg_catalog, pg_temp
+  -- The planner may expect many pulses of a target, and read all pulses instead.
+  set enable_seqscan = off set enable_bitmapscan = off
+  as $$
+declare
+  v_now timestamptz := carillon.clock();
+  v_place int;
+  v_looked int[];
+  v_locked int[];
+  v_unused int[];
+begin
+  select r.place into v_place from carillon.pulse_target_round r for update skip locked;
+  if not found then return; end if;
+  v_looked := array(select t.id from carillon.pulse_targets t where t.id > v_place order by t.id limit p_max);
+  v_locked := array(
+    select t.id from carillon.pulse_targets t
+    where t.id = any(v_looked) and (t.unused_at < v_now - interval '1 day'
+      or (t.unused_at is null) = not exists (select from carillon.pulses p where p.target_id = t.id offset 0)));
+  v_locked := array(select t.id from carillon.pulse_targets t where t.id = any(v_locked) order by t.id for update skip locked);
+  v_unused := array(select u.id from unnest(v_locked) u (id) where not exists (select from carillon.pulses p where p.target_id = u.id offset 0));
+  delete from carillon.pulse_targets t where t.id = any(v_unused) and t.unused_at < v_now - interval '1 day';
+  get diagnostics gone = row_count;
+  update carillon.pulse_targets t set unused_at = case when t.id = any(v_unused) then v_now end
+  where t.id = any(v_locked) and (t.unused_at is null) = (t.id = any(v_unused));
+  looked := cardinality(v_looked);
+  -- The next round begins an hour after this one has ended.
+  update carillon.pulse_target_round r set place = case when looked < p_max then 0 else v_looked[looked] end,
+    look_at = v_now + case when looked < p_max then interval '1 hour' else interval '0' end;
+  return next;
 end $$;
 
 -- Settles a claimed parcel of pulses under its fence and deletes it. Writes how many pulses were taken

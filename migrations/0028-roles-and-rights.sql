@@ -141,7 +141,7 @@ grant execute on function carillon.apart_target, carillon.attach_days,
   carillon.mark_sent, carillon.next_turns, carillon.note_over, carillon.note_tick, carillon.oldest_transaction_ms,
   carillon.parcel_jobs, carillon.pass_purge, carillon.past_days, carillon.past_plan_days,
   carillon.pulse_seconds, carillon.purge_schedules, carillon.queues, carillon.queues_counted_empty,
-  carillon.reclaim_cadences, carillon.reclaim_targets, carillon.roll_up,
+  carillon.reclaim_cadences, carillon.reclaim_pulse_targets, carillon.reclaim_targets, carillon.roll_up,
   carillon.roll_up_schedules, carillon.roll_up_tallies, carillon.roll_up_work,
   carillon.roll_up_work_rows, carillon.side_by_side, carillon.spread_parcels, carillon.sweep_lanes,
   carillon.target_named, carillon.targets_to_reclaim, carillon.tells, carillon.turn_place,
@@ -150,7 +150,7 @@ grant usage on sequence carillon.audit_id_seq, carillon.cadences_id_seq, carillo
   carillon.schedules_id_seq, carillon.zone_moves_id_seq,
   carillon.zone_updates_id_seq to carillon_tick;
 grant select on carillon.archived_days, carillon.cadence_round, carillon.calendar_versions,
-  carillon.calendars, carillon.dead_jobs, carillon.migrations, carillon.pulse_targets,
+  carillon.calendars, carillon.dead_jobs, carillon.migrations, carillon.pulse_target_round, carillon.pulse_targets,
   carillon.pulses, carillon.retention, carillon.stirred_days, carillon.target_round,
   carillon.sealing_keys, carillon.target_work, carillon.targets to carillon_tick;
 grant insert, select on carillon.attempts, carillon.audit, carillon.cadences, carillon.jobs_beside,

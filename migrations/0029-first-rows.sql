@@ -4,6 +4,7 @@ insert into carillon.lifecycle (events) values (array['dead', 'missed']);
 insert into carillon.purges default values;
 insert into carillon.cadence_round default values;
 insert into carillon.target_round default values;
+insert into carillon.pulse_target_round default values;
 insert into carillon.heartbeat default values;
 insert into carillon.team_list default values;
 insert into carillon.cursor_key default values;

@@ -122,6 +122,7 @@ export const wording = {
   "tick.events-told": "{events} events were sent to bus {bus}",
   "tick.outage": "an outage has begun ({what}): since {from}",
   "tick.outage-over": "an outage is over ({what}): it lasted from {from} to {to}",
+  "tick.pulse-targets-reclaimed": "{targets} targets that no pulse uses were deleted",
   "tick.purged": "{schedules} ended or deleted schedules and {auditEntries} entries of the audit were purged",
   "tick.targets-reclaimed": "{targets} targets that no schedule uses were deleted",
   "tick.transactions-hidden":

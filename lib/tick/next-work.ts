@@ -12,6 +12,7 @@ const upkeep: ReadonlySet<string> = new Set<Work>([
   "commands",
   "cadences",
   "unusedTargets",
+  "pulseTargets",
   "answers",
   "zones",
   "aside",

@@ -45,6 +45,7 @@ export type Work =
   | "commands"
   | "cadences"
   | "unusedTargets"
+  | "pulseTargets"
   | "answers"
   | "calendars"
   | "zones"
@@ -116,6 +117,7 @@ export async function pendingAfterFiring(
         (select min(refused_at) + ${retentionDays} * interval '1 day' from carillon.dead_commands)) as commands,
       (select look_at from carillon.cadence_round) as cadences,
       (select look_at from carillon.target_round) as "unusedTargets",
+      (select look_at from carillon.pulse_target_round) as "pulseTargets",
       (select min(created_at) + make_interval(hours => ${keptHours}) from carillon.idempotency) as answers,
       ${atOnceIf(sql, sql`exists (select from carillon.calendars where replan_after is not null)`)} as calendars,
       ${atOnceIf(sql, zones(sql, zoneData))} as zones,

@@ -58,6 +58,7 @@ const others: Readonly<Record<string, readonly string[]>> = {
     ],
     "cadence_round",
     "target_round",
+    "pulse_target_round",
     "heartbeat",
     "outages",
     "unfinished_migrations",

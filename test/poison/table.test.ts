@@ -53,6 +53,7 @@ const partsOfTheTick: Readonly<Record<Work, readonly MatrixRow[] | string>> = {
   commands: ["forget"],
   cadences: "It deletes rows to which none refers, by their ids.",
   unusedTargets: ["unused-target"],
+  pulseTargets: "It deletes rows to which none refers, by their ids.",
   answers: ["forget"],
   calendars: ["calendar-replan"],
   zones: ["zone-replan"],

@@ -68,4 +68,16 @@ describe.each([
     await expectOwnOnly(of(parity, (each) => ({ kind: "patch", key: each, caller, patch: { payload: 1 } })));
     await expectOwnOnly(of(parity, (each) => ({ kind: "delete", key: each, caller })));
   });
+
+  test("the reclaim of targets looks once at an index for each, and reads no pulse", async () => {
+    await sql`insert into carillon.pulse_targets (target) select jsonb_build_object('queue', n) from generate_series(1, 300) n`;
+    const { scanned, index } = await touched(sql, async () => {
+      expect(await sql`select looked, gone from carillon.reclaim_pulse_targets(1000)`).toEqual([
+        { looked: 301, gone: 0 },
+      ]);
+    });
+    expect(await sql`select from carillon.pulse_targets where unused_at is null`).toHaveLength(1);
+    expect(Object.keys(scanned)).not.toContain("pulses");
+    expect(index["pulses_target"]).toBeLessThan(100);
+  });
 });

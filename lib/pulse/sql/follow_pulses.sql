@@ -5,8 +5,11 @@
 -- If the cadence goes on unchanged, late beats still go. If the cadence is another one, or the schedule was
 -- held, the first beat is after the change, and nothing of the old cadence starts any more. A held pulse has
 -- no first beat, or has it at the end of the hold.
--- Locks: the rows of pulses; new targets of pulses, in one order. The edit that writes the versions holds the
--- locks of the schedules.
+-- A target that is marked as unused loses its mark. One without a mark is read without a lock: this transaction
+-- ends long before a mark that is set meanwhile counts. If the target is being deleted, this waits for the
+-- delete and makes it again, with another number (carillon.reclaim_pulse_targets).
+-- Locks: the rows of pulses; targets of pulses that are new or marked, in one order. The edit that writes the
+-- versions holds the locks of the schedules.
 -- Returns: nothing.
 -- Called by: the trigger schedule_versions_pulse, after insert on carillon.schedule_versions, for each
 -- statement.
@@ -26,12 +29,12 @@ begin
   where p.schedule_id = w.schedule_id and (w.change = 'deleted' or (w.spec_version = w.version and w.pulse_lag_s is null));
 
   -- In one order: of two transactions that make the same targets, one waits for the other at the first.
-  insert into carillon.pulse_targets (target, batch)
+  insert into carillon.pulse_targets as k (target, batch)
   select t.target, (t.target ->> 'batch')::int
-  from (select distinct w.target from written w where w.pulse_lag_s is not null) t
-  where not exists (select from carillon.pulse_targets k where md5(k.target::text) = md5(t.target::text))
+  from (select distinct on (md5(w.target::text)) w.target from written w where w.pulse_lag_s is not null) t
+  where not exists (select from carillon.pulse_targets u where md5(u.target::text) = md5(t.target::text) and u.unused_at is null)
   order by md5(t.target::text)
-  on conflict do nothing;
+  on conflict (md5(target::text)) do update set unused_at = null where k.unused_at is not null;
 
   insert into carillon.pulses as p (schedule_id, starts_s, ends_s, every_s, offset_s, lag_s, target_id, shard, team_id, rest, may_have_jobs)
   select f.id,

@@ -27,6 +27,7 @@ import { forgetCommands } from "./forget-commands.ts";
 import { nameTargets } from "./name-targets.ts";
 import { noteTick } from "./note-tick.ts";
 import { reclaimCadences } from "./reclaim-cadences.ts";
+import { reclaimPulseTargets } from "./reclaim-pulse-targets.ts";
 import { reclaimTargets } from "./reclaim-targets.ts";
 import { replanCalendars } from "./replan-calendars.ts";
 import { replanZones } from "./replan-zones.ts";
@@ -121,6 +122,7 @@ function partsOf(whole: Run, attached: DaysThere): Part<Work>[] {
     part("commands", (run) => forgetCommands(run, settings.retentionDays, run.timeIsUp)),
     part("cadences", (run) => reclaimCadences(run, run.timeIsUp)),
     part("unusedTargets", (run) => reclaimTargets(run, run.timeIsUp)),
+    part("pulseTargets", (run) => reclaimPulseTargets(run, run.timeIsUp)),
     part("answers", (run) => forgetAnswers(run, run.timeIsUp)),
     part("calendars", (run) => replanCalendars(run, run), "stirs"),
     part("zones", (run) => replanZones(run, settings.zoneData, run), "stirs"),

@@ -2,10 +2,7 @@ import type { Sql } from "../../db/connect.ts";
 import type { Log } from "../../log/log.ts";
 import { asideAmong } from "../../quarantine/quarantine.ts";
 import { tryInHalves } from "../../quarantine/try-rows.ts";
-
-/** Targets checked in one step, which is a transaction, and steps per tick. */
-const lookedMax = 1_000;
-const stepsMax = 5;
+import { reclaimInSteps } from "./reclaim-in-steps.ts";
 
 interface Deps {
   sql: Sql;
@@ -13,18 +10,15 @@ interface Deps {
 }
 
 /**
- * Marks targets that no schedule uses, and deletes those unused for a day. A tick checks a few
- * thousand, however many there are; the next one continues, and an hour after the end of a round a
- * new one begins. A target that fails is set aside.
+ * Marks targets that no schedule uses, and deletes those unused for a day. A target that fails is
+ * set aside.
  */
 export async function reclaimTargets({ sql, log }: Deps, timeIsUp: () => boolean): Promise<void> {
-  let gone = 0;
-  for (let step = 0; step < stepsMax && !timeIsUp(); step++) {
-    const [done] = await sql<{ looked: number; ids: number[] }[]>`
+  const gone = await reclaimInSteps(timeIsUp, async (lookedMax) => {
+    const [found] = await sql<{ looked: number; ids: number[] }[]>`
       select looked, ids from carillon.targets_to_reclaim(${lookedMax})`;
-    gone += await reclaim({ sql, log }, done?.ids ?? [], timeIsUp);
-    if ((done?.looked ?? 0) < lookedMax) break;
-  }
+    return found && { looked: found.looked, gone: await reclaim({ sql, log }, found.ids, timeIsUp) };
+  });
   if (gone > 0) log.info("tick.targets-reclaimed", { targets: gone });
 }
 

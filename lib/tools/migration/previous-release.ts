@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "fef24235cb6c0f20dae5b55206901f8bc3b9fb5c708f9ebe0a477230ff2a0fec",
+  migrationsDigest: "d076b96db73b22513e76e4a898f837e317dc6f24e8015788b73a954a6fd09654",
 } as const;

@@ -1,8 +1,9 @@
 import type { Mutant } from "../mutant.ts";
 
 const targetsTest = "test/retention/targets.test.ts";
+const pulseTargetsTest = "test/pulse/unused-targets.test.ts";
 
-/** A target's row is deleted when nothing names it, and never while a schedule names it. */
+/** A target's row is deleted when nothing names it, and never while a schedule or a pulse names it. */
 export const unusedTargets: readonly Mutant[] = [
   {
     name: "target_named: a marked target counts as used from now on",
@@ -81,5 +82,47 @@ export const unusedTargets: readonly Mutant[] = [
     text: "where t.id = any(v_locked) and (t.unused_at is null)",
     replacement: "where t.id = any(v_unused) and (t.unused_at is null)",
     tests: [targetsTest],
+  },
+  {
+    name: "follow_pulses: a marked target counts as used from now on, and one that is being deleted is made again",
+    file: "lib/pulse/sql/follow_pulses.sql",
+    text: "on conflict (md5(target::text)) do update set unused_at = null where k.unused_at is not null;",
+    replacement: "on conflict do nothing;",
+    tests: [pulseTargetsTest],
+  },
+  {
+    name: "follow_pulses: the row of a marked target is locked",
+    file: "lib/pulse/sql/follow_pulses.sql",
+    text: " and u.unused_at is null)",
+    replacement: ")",
+    tests: [pulseTargetsTest],
+  },
+  {
+    name: "reclaim_pulse_targets: a target is deleted a day after its mark",
+    file: "lib/pulse/sql/reclaim_pulse_targets.sql",
+    text: "t.id = any(v_unused) and t.unused_at < v_now - interval '1 day';",
+    replacement: "t.id = any(v_unused);",
+    tests: [pulseTargetsTest],
+  },
+  {
+    name: "reclaim_pulse_targets: a row locked by an edit is skipped",
+    file: "lib/pulse/sql/reclaim_pulse_targets.sql",
+    text: "order by t.id for update skip locked);",
+    replacement: "order by t.id);",
+    tests: [pulseTargetsTest],
+  },
+  {
+    name: "reclaim_pulse_targets: pulses committed before the lock are seen",
+    file: "lib/pulse/sql/reclaim_pulse_targets.sql",
+    text: "where not exists (select from carillon.pulses p where p.target_id = u.id offset 0));",
+    replacement: ");",
+    tests: [pulseTargetsTest],
+  },
+  {
+    name: "reclaim_pulse_targets: used targets lose their mark",
+    file: "lib/pulse/sql/reclaim_pulse_targets.sql",
+    text: "where t.id = any(v_locked) and (t.unused_at is null)",
+    replacement: "where t.id = any(v_unused) and (t.unused_at is null)",
+    tests: [pulseTargetsTest],
   },
 ];
