@@ -115,7 +115,7 @@ create table carillon.usage (
   -- Planned occurrences in an average year.
   per_year bigint not null,
   payload_bytes bigint not null,
-  -- The bytes of payloads that were written on the day (UTC) of written_on. Those of earlier days are forgotten with the next change of the row.
+  -- The bytes of payloads and targets that were written on the day (UTC) of written_on. Those of earlier days are forgotten with the next change of the row.
   written_bytes bigint not null default 0,
   written_on date not null default 'epoch',
   primary key (team_id, block, n)

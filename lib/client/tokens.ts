@@ -112,7 +112,7 @@ export interface Quotas {
   firesPerMinute: QuotaUse;
   /** The bytes of payloads as JSON. */
   payloadBytes: QuotaUse;
-  /** The bytes of payloads that were written since midnight UTC. */
+  /** The bytes of payloads and targets that were written since midnight UTC. */
   payloadBytesPerDay: QuotaUse;
   tokens: QuotaUse;
   /** Holds of groups and tags. */

@@ -9,7 +9,7 @@ export const quotaWords: Readonly<Record<QuotaKind, string>> = {
   schedules: "schedules",
   firesPerMinute: "planned fires a minute",
   payloadBytes: "bytes of payloads",
-  payloadBytesPerDay: "bytes of payloads written today",
+  payloadBytesPerDay: "bytes of payloads and targets written today",
   tokens: "tokens",
   holds: "holds of groups and tags",
   inboxRows: "commands in the SQL inbox",

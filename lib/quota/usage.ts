@@ -7,7 +7,10 @@ export interface Usage {
   /** Planned occurrences in an average year. */
   perYear: number;
   payloadBytes: number;
-  /** The bytes of payloads that were stored today, in UTC. Deleting or replacing them frees nothing. */
+  /**
+   * The bytes of payloads and targets that were stored today, in UTC. Deleting or replacing them
+   * frees nothing.
+   */
   writtenBytes: number;
 }
 
@@ -18,13 +21,17 @@ export function usageOf(cadence: Cadence, payloadBytes: number): Usage {
   return { ...noUsage, schedules: 1, perYear: firesPerYear(cadence), payloadBytes };
 }
 
-/** The change by a version with a spec. Such a version stores its payload, also an unchanged one. */
+/**
+ * The change by a version with a spec. Such a version stores its payload and its target, also
+ * unchanged ones.
+ */
 export function changeBySpec(
   before: Usage,
-  { cadence, body: { payload } }: { cadence: Cadence; body: { payload: unknown } },
+  { cadence, body: { payload, target } }: { cadence: Cadence; body: { payload: unknown; target: object } },
 ): Usage {
   const bytes = payloadBytesOf(payload);
-  return { ...difference(before, usageOf(cadence, bytes)), writtenBytes: bytes };
+  const writtenBytes = bytes + Buffer.byteLength(JSON.stringify(target));
+  return { ...difference(before, usageOf(cadence, bytes)), writtenBytes };
 }
 
 /** The length of a payload as JSON; 0 for none. */

@@ -46,7 +46,7 @@ test("The schedules of a role's prefix have a quota, and a refused command is ke
 test("Commands of the SQL inbox have the quota of bytes in a day that the role's prefix has", async () => {
   const { sql, caller } = world;
   await sql`select carillon.restrict_caller(${caller.role}, 'daily:')`;
-  await defineQuotas(sql, [{ prefix: "daily:", kind: "payloadBytesPerDay", most: 25 }]);
+  await defineQuotas(sql, [{ prefix: "daily:", kind: "payloadBytesPerDay", most: 60 }]);
   await caller.sql`
     select carillon.put_schedule(jsonb_build_object('key', 'daily:1', 'when', 'every 7d', 'target', '{"queue": "demo"}'::jsonb,
       'payload', concat('bytes: ', n)))
@@ -55,7 +55,7 @@ test("Commands of the SQL inbox have the quota of bytes in a day that the role's
   expect(await world.refused()).toContainEqual(
     expect.objectContaining({
       key: "daily:1",
-      problem: expect.stringContaining("would have 30 bytes of payloads written today"),
+      problem: expect.stringContaining("would have 78 bytes of payloads and targets written today"),
     }),
   );
 });

@@ -24,14 +24,16 @@ test("A command of the queue beyond a quota of its prefix is set aside with the 
   expect(keys.map(({ key }) => key)).toEqual(["billing:1", "billing:2", "shop:1"]);
 });
 
-test("A command of the queue whose payload is beyond the quota of the day is set aside with the reason", async () => {
-  await defineQuotas(world.carillon.sql, parseQuotas(["daily:=payloadBytesPerDay=25"]));
+test("A command of the queue whose payload and target are beyond the quota of the day is set aside with the reason", async () => {
+  await defineQuotas(world.carillon.sql, parseQuotas(["daily:=payloadBytesPerDay=60"]));
   for (const payload of ["10 bytes", "10 octet", "10 more."]) {
     const command = { put: { key: "daily:1", when: "every 1h", target: { queue: "demo" }, payload } };
     expect(await world.command(command)).toEqual([]);
   }
   const [dead] = await world.deadLetters(1);
-  expect(JSON.stringify(dead?.attributes)).toContain("would have 30 bytes of payloads written today");
+  expect(JSON.stringify(dead?.attributes)).toContain(
+    "would have 78 bytes of payloads and targets written today",
+  );
 });
 
 test("The first command of a queue with a prefix makes the prefix one of a team", async () => {

@@ -24,7 +24,8 @@ export interface Noted {
   payloadBytes: number;
 }
 
-const target = { queue: "demo" };
+/** The target of schedules whose test gives none. */
+export const target = { queue: "demo" };
 
 export async function quotaWorld(...quotas: string[]): Promise<QuotaWorld> {
   return quotaWorldOf(await ownApi(), ...quotas);

@@ -35,7 +35,7 @@ test("A caller reads the quotas of the prefixes that it reaches and of those tha
         schedules: { used: 2, allowed: 4 },
         firesPerMinute: { used: 2, allowed: 60_000 },
         payloadBytes: { used: 6, allowed: 10_000_000_000 },
-        payloadBytesPerDay: { used: 6, allowed: 10_000_000_000 },
+        payloadBytesPerDay: { used: 38, allowed: 10_000_000_000 },
         tokens: { used: 2, allowed: null },
         holds: { used: 0, allowed: 10_000 },
         inboxRows: { used: 0, allowed: 100_000 },

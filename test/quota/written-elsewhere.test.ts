@@ -14,7 +14,7 @@ afterAll(() => world.stop());
 
 test("A recheck stores the payload of its fire again, and takes it from the day", async () => {
   const { sql, queue } = world;
-  await defineQuotas(sql, parseQuotas(["check:=payloadBytesPerDay=25"]));
+  await defineQuotas(sql, parseQuotas(["check:=payloadBytesPerDay=44"]));
   const key = "check:order";
   await world.put(key, { when: "every 1h", ...handler });
   const fire = () => fireNow({ sql, queue }, { key, payload: "10 bytes", caller: { name: "ann" } });
@@ -22,8 +22,8 @@ test("A recheck stores the payload of its fire again, and takes it from the day"
   await fire();
   await world.work();
   const [read] = await sql.begin((tx) => quotasOf(tx, ["check:"], []));
-  expect(read?.payloadBytesPerDay.used).toBe(20);
-  await expect(fire()).rejects.toThrow("would have 30 bytes of payloads written today");
+  expect(read?.payloadBytesPerDay.used).toBe(39);
+  await expect(fire()).rejects.toThrow("would have 49 bytes of payloads and targets written today");
   await world.workAt(10 * minute);
   expect(world.delivered.map(({ payload }) => payload)).toEqual(["10 bytes", "10 bytes"]);
 });

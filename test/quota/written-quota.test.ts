@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ApiAnswer } from "../api/own-api.ts";
-import { putOf, type QuotaWorld, quotaWorld } from "./quota-world.ts";
+import { putOf, type QuotaWorld, quotaWorld, target } from "./quota-world.ts";
 
 let world: QuotaWorld;
 beforeAll(async () => {
@@ -16,6 +16,9 @@ function payloadOf(bytes: number): string {
   made += 1;
   return `${made}`.padStart(bytes - 2, "x");
 }
+
+/** Another payload of a version that has this length with its target. */
+const payloadFor = (bytes: number) => payloadOf(bytes - JSON.stringify(target).length);
 
 const at = (key: string) => `/v1/schedules/${encodeURIComponent(key)}`;
 const patch = (key: string, body: object) => world.api.send("PATCH", at(key), { body });
@@ -33,12 +36,12 @@ async function writtenBy(prefix: string): Promise<number | undefined> {
   return items.find((each) => each.prefix === prefix)?.payloadBytesPerDay.used;
 }
 
-test("Each version of one schedule takes its payload from the day, until an edit is refused with the end of the day", async () => {
+test("Each version of one schedule takes its payload and its target from the day, until an edit is refused with the end of the day", async () => {
   await world.define("old:=payloadBytesPerDay=1000");
   const by = await world.team("old:");
-  expect((await world.put("old:a", { payload: payloadOf(100) }, by)).status).toBe(201);
+  expect((await world.put("old:a", { payload: payloadFor(100) }, by)).status).toBe(201);
   const answers: ApiAnswer[] = [];
-  for (let n = 0; n < 20; n++) answers.push(await patch("old:a", { payload: payloadOf(100) }));
+  for (let n = 0; n < 20; n++) answers.push(await patch("old:a", { payload: payloadFor(100) }));
   expect([countOf(answers, 200), countOf(answers, 422)]).toEqual([9, 11]);
   const now = world.api.clock.now().getTime();
   const end = new Date(now - (now % dayMs) + dayMs).toISOString();
@@ -51,38 +54,62 @@ test("Each version of one schedule takes its payload from the day, until an edit
   });
   // The counted bytes are those of the stored versions.
   const [stored] = await world.api.sql<{ bytes: number }[]>`
-    select sum(octet_length(v.payload::text))::float8 as bytes
+    select sum(octet_length(v.payload::text) + octet_length(replace(v.target::text, ' ', '')))::float8 as bytes
     from carillon.schedule_versions v join carillon.schedules s on s.id = v.schedule_id where s.key = 'old:a'`;
   expect([stored?.bytes, await writtenBy("old:")]).toEqual([1_000, 1_000]);
 });
 
+test.each(["ledger", "pulse"])(
+  "A version takes the attributes of its target from the day, also without a payload (%s)",
+  async (delivery) => {
+    const prefix = `wide-${delivery}:`;
+    await world.define(`${prefix}=payloadBytesPerDay=50000`);
+    const by = await world.team(prefix);
+    const edit = (letter: string) => {
+      const attributes = Object.fromEntries(
+        Array.from({ length: 10 }, (_, n) => [`a${n}`, letter.repeat(1_000)]),
+      );
+      return world.put(`${prefix}a`, { delivery, target: { ...target, attributes } }, by);
+    };
+    const statuses: number[] = [];
+    for (const letter of "abcdef") statuses.push((await edit(letter)).status);
+    expect(statuses).toEqual([201, 200, 200, 200, 422, 422]);
+    const [stored] = await world.api.sql<{ bytes: number }[]>`
+      select sum(octet_length(replace(replace(v.target::text, ': ', ':'), ', ', ',')))::float8 as bytes
+      from carillon.schedule_versions v join carillon.schedules s on s.id = v.schedule_id where s.key = ${`${prefix}a`}`;
+    expect(await writtenBy(prefix)).toBe(stored?.bytes);
+    expect((await world.remove(`${prefix}a`, by)).status).toBe(204);
+  },
+);
+
 test("Two hundred versions that one batch gives to one schedule take as much as two hundred edits", async () => {
-  await world.define("fold:=payloadBytesPerDay=2020");
-  await world.put("fold:a", { payload: payloadOf(20) });
+  await world.define("fold:=payloadBytesPerDay=4040");
+  await world.put("fold:a", { payload: payloadFor(40) });
   const operations = Array.from({ length: 200 }, () => ({
-    patch: { key: "fold:a", payload: payloadOf(20) },
+    patch: { key: "fold:a", payload: payloadFor(40) },
   }));
   const statuses = statusesOf((await world.batch(operations)).json);
   expect([countOf(statuses, 200), countOf(statuses, 422)]).toEqual([100, 100]);
-  expect(await writtenBy("fold:")).toBe(2_020);
+  expect(await writtenBy("fold:")).toBe(4_040);
 });
 
 test("A version that keeps the payload stores it again and takes it again; without a new spec it takes nothing", async () => {
-  await world.define("same:=payloadBytesPerDay=300");
-  await world.put("same:a", { payload: payloadOf(100) });
+  await world.define("same:=payloadBytesPerDay=350");
+  await world.put("same:a", { payload: payloadFor(100) });
   await world.put("same:none");
   expect((await patch("same:a", { description: "first" })).status).toBe(200);
   expect((await patch("same:a", { description: "second" })).status).toBe(200);
-  expect(await writtenBy("same:")).toBe(300);
+  expect(await writtenBy("same:")).toBe(316);
   expect((await patch("same:a", { description: "third" })).status).toBe(422);
   expect((await world.api.send("POST", `${at("same:a")}/pause`, { body: {} })).status).toBe(200);
   expect((await patch("same:none", { description: "of one without a payload" })).status).toBe(200);
   expect((await patch("same:a", { payload: null })).status).toBe(200);
+  expect(await writtenBy("same:")).toBe(348);
   expect((await world.remove("same:a")).status).toBe(204);
 });
 
 test("A fire with a payload of its own takes it from the day, and one without takes nothing", async () => {
-  await world.define("fire:=payloadBytesPerDay=1000");
+  await world.define("fire:=payloadBytesPerDay=1016");
   const by = await world.team("fire:");
   await world.put("fire:a", {}, by);
   const answers: ApiAnswer[] = [];
@@ -92,22 +119,27 @@ test("A fire with a payload of its own takes it from the day, and one without ta
   expect((await fire("fire:a")).status).toBe(202);
   const [stored] = await world.api.sql<{ jobs: number }[]>`
     select count(j.payload)::int as jobs from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id where s.key = 'fire:a'`;
-  expect([stored?.jobs, await writtenBy("fire:")]).toEqual([10, 1_000]);
+  expect([stored?.jobs, await writtenBy("fire:")]).toEqual([10, 1_016]);
 });
 
 test("Schedules and jobs that are made and deleted again give nothing back before the day ends", async () => {
-  await world.define("loop:=payloadBytesPerDay=500");
+  await world.define("loop:=payloadBytesPerDay=540");
   const statuses: number[] = [];
   for (let n = 0; n < 7; n++) {
-    statuses.push((await world.put(`loop:${n}`, { payload: payloadOf(100) })).status);
+    statuses.push((await world.put(`loop:${n}`, { payload: payloadFor(100) })).status);
     await world.remove(`loop:${n}`);
   }
   expect(statuses).toEqual([201, 201, 201, 201, 201, 422, 422]);
   // A tick counts schedules again, and deletes rows that count none.
   await world.api.sql`select carillon.recount_usage()`;
-  const job = { key: "loop:job", target: { queue: "demo" }, payload: payloadOf(100) };
+  const job = { key: "loop:job", target, payload: payloadFor(100) };
   expect((await world.api.send("POST", "/v1/jobs", { body: job })).status).toBe(422);
-  const inBatch = [{ job }, putOf("loop:b", { payload: 1 }), putOf("loop:c"), { delete: { key: "loop:c" } }];
+  const inBatch = [
+    { job },
+    putOf("loop:b", { payload: payloadFor(100) }),
+    putOf("loop:c"),
+    { delete: { key: "loop:c" } },
+  ];
   expect(statusesOf((await world.batch(inBatch)).json)).toEqual([422, 422, 201, 204]);
   const bulk = { filter: { prefix: "loop:" }, patch: { payload: 1 } };
   await world.put("loop:d");
@@ -119,7 +151,7 @@ test("Schedules and jobs that are made and deleted again give nothing back befor
 
 test("The next day begins with the whole quota, and what longer prefixes write counts for the shorter ones", async () => {
   await world.define("day:=payloadBytesPerDay=200", "day:eu:=payloadBytesPerDay=150");
-  const put = async (key: string) => (await world.put(key, { payload: payloadOf(100) })).status;
+  const put = async (key: string) => (await world.put(key, { payload: payloadFor(100) })).status;
   expect([await put("day:eu:a"), await put("day:eu:b"), await put("day:a"), await put("day:b")]).toEqual([
     201, 422, 201, 422,
   ]);
@@ -137,7 +169,7 @@ test("A version that a changed calendar causes takes nothing from the day, since
   await world.define("cal:=payloadBytesPerDay=100");
   const calendar = (date: string) => world.api.send("PUT", "/v1/calendars/days", { body: { dates: [date] } });
   await calendar("2030-01-01");
-  const payload = payloadOf(100);
+  const payload = payloadFor(100);
   const body = { when: "0 9 * * *", calendar: { name: "days", on: "skip" }, payload };
   expect((await world.put("cal:a", body)).status).toBe(201);
   expect((await calendar("2030-01-02")).json).toMatchObject({ replanned: 1 });

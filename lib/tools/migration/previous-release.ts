@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "d076b96db73b22513e76e4a898f837e317dc6f24e8015788b73a954a6fd09654",
+  migrationsDigest: "568272055eee1c2232b06d9986e0b8a1923904c76916cf25a3e38a7a7a0a86b2",
 } as const;

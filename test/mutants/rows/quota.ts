@@ -37,8 +37,15 @@ export const quotaRows: readonly Mutant[] = [
   {
     name: "quota: a version takes its payload from the day",
     file: "lib/quota/usage.ts",
-    text: "writtenBytes: bytes }",
-    replacement: "writtenBytes: 0 }",
+    text: "const writtenBytes = bytes + ",
+    replacement: "const writtenBytes = ",
+    tests: written,
+  },
+  {
+    name: "quota: a version takes its target from the day",
+    file: "lib/quota/usage.ts",
+    text: "const writtenBytes = bytes + Buffer.byteLength(JSON.stringify(target));",
+    replacement: "const writtenBytes = bytes + (target === null ? 1 : 0);",
     tests: written,
   },
   {

@@ -20,7 +20,7 @@ const quotasSchema = z
     firesPerMinute: usage("Their planned occurrences a minute on average, rounded up."),
     payloadBytes: usage("The bytes of their payloads as JSON."),
     payloadBytesPerDay: usage(
-      "The bytes of payloads that edits have written since midnight UTC, also those of old versions, of single fires and of deleted schedules.",
+      "The bytes of payloads and targets that edits have written since midnight UTC, also those of old versions, of single fires and of deleted schedules.",
     ),
     tokens: usage("Tokens whose first prefix it is."),
     holds: usage("Holds of groups and tags that such tokens have set."),
