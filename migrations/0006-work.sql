@@ -7,6 +7,8 @@ create table carillon.targets (
   name text collate "C" not null,
   -- Limit in force: jobs at once.
   concurrency int,
+  -- Limit in force: jobs of one team at once, of those that `concurrency` allows.
+  per_team int,
   -- Limit in force: `rate_count` starts in `rate_ms`.
   rate_count int,
   rate_ms int,
@@ -39,6 +41,7 @@ create table carillon.targets (
   unused_at timestamptz(3),
   constraint targets_name unique (name),
   constraint targets_concurrency check (concurrency >= 1),
+  constraint targets_per_team check (per_team is null or coalesce(per_team between 1 and concurrency, false)),
   constraint targets_rate check ((rate_count is null) = (rate_ms is null) and rate_count >= 1 and rate_ms >= 1),
   constraint targets_cost_is_a_time check (cost_ms >= 0 and cost_ms < 'infinity'),
   -- The next start counts from these: with an infinite one nothing would start any more.

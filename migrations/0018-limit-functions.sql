@@ -53,8 +53,9 @@ begin
 end $$;
 
 -- Decides whether a parcel may go on to its target without a turn: no due parcel waits there, the share and
--- the concurrency have room, workers may take one more parcel of the team, and a rate allows the next start by now, within carillon.rate_slack. At a target
--- with a rate it counts the start.
+-- the concurrency have room, the team has fewer places than one team may, workers may take one more parcel of
+-- the team, and a rate allows the next start by now, within carillon.rate_slack. At a target with a rate it counts
+-- the start.
 -- Locks: a seat of the team, as carillon.team_has_room; the target's row, if it has a rate. The caller holds the target, exclusively.
 -- Returns: how many of the parcel's jobs may be under way at once; null if the parcel must wait.
 -- Called by: carillon.enter_target, for a parcel that has no turn.
@@ -68,14 +69,18 @@ declare
   v_target carillon.targets;
   v_parcels bigint;
   v_slots bigint;
+  v_own bigint;
   v_next_at timestamptz;
   v_took interval;
 begin
   perform from carillon.due_turns(p_target, p_now, 1);
   if found then return null; end if;
   select t.* into v_target from carillon.targets t where t.id = p_target;
-  select count(*), coalesce(sum(p.slots), 0) into v_parcels, v_slots from carillon.taken_places p where p.target_id = p_target;
-  if v_parcels >= carillon.share_now(v_target, p_now) or v_slots >= v_target.concurrency or not carillon.team_has_room(p_team, v_target.share, p_now) then
+  select count(*), coalesce(sum(p.slots), 0), coalesce(sum(p.slots) filter (where coalesce(p.team_id, 0) = coalesce(p_team, 0)), 0)
+  into v_parcels, v_slots, v_own from carillon.taken_places p where p.target_id = p_target;
+  if v_parcels >= carillon.share_now(v_target, p_now) or v_slots >= v_target.concurrency or v_own >= v_target.per_team
+    or not carillon.team_has_room(p_team, v_target.share, p_now)
+  then
     return null;
   end if;
   if v_target.rate_count is not null then
@@ -84,7 +89,7 @@ begin
     if v_next_at > p_now + carillon.rate_slack(v_took) then return null; end if;
     update carillon.targets t set next_at = greatest(v_next_at, p_now) + v_took - t.slipped_ms * interval '1 millisecond' where t.id = p_target;
   end if;
-  return least(p_jobs, coalesce(v_target.concurrency - v_slots, p_jobs));
+  return least(p_jobs, v_target.concurrency - v_slots, v_target.per_team - v_own);
 end $$;
 
 -- Says how many claims may look for room at once, each with a seat of its own (carillon.take_seat): a quarter of
@@ -203,6 +208,8 @@ end $$;
 -- Reads 32 teams of a priority at most, as thousands may wait: the first 16 before and the first 16 after a
 -- team that is another one in each millisecond. Of each team as many slow parcels are listed as workers may
 -- take (carillon.team_rooms); with p_company, for a worker that has a parcel, all of them.
+-- A team (or the line without one) that has as many places as one team may (targets.per_team) is passed over, and its
+-- parcels are not read. Of another team as many parcels are listed as may use the places that it may still take.
 -- Leaves out parcels that are set aside because they cannot be written: with them in the list, no parcel
 -- behind them would ever have a turn. Whether any parcel is set aside is asked once, of an index that is
 -- nearly always empty.
@@ -218,9 +225,20 @@ create or replace function carillon.due_turns(p_target int, p_now timestamptz, p
   as $$
 #variable_conflict use_column
 declare
-  v_share int := case when not p_company then (select t.share from carillon.targets t where t.id = p_target) end;
+  v_share int;
+  v_per_team int;
+  -- The teams that have places, how many more each may take, and the teams that may take none. A team may have more
+  -- than it may, since its limit was lowered.
+  v_teams int[];
+  v_rooms int[];
+  v_full int[] := '{}';
   v_ms bigint := (extract(epoch from p_now) * 1000)::bigint;
 begin
+  select case when not p_company then t.share end, t.per_team into v_share, v_per_team from carillon.targets t where t.id = p_target;
+  if v_per_team is not null then
+    select array_agg(k.team), array_agg(greatest(0, v_per_team - k.slots)), coalesce(array_agg(k.team) filter (where k.slots >= v_per_team), '{}')
+    into v_teams, v_rooms, v_full from carillon.team_slots(p_target) k;
+  end if;
   return query
     with recursive ends as materialized (
       select l.priority, e.last, (v_ms % (e.last + 1))::int as middle
@@ -232,7 +250,8 @@ begin
       select e.priority, h.team, h.last, 0 as found
       from ends e cross join lateral (values (0, e.middle), (e.middle, e.last)) h (team, last)
       union all
-      select t.priority, n.team, t.last, t.found + 1 from teams t cross join lateral (
+      -- A full team is not counted, or many of them would hide the others.
+      select t.priority, n.team, t.last, t.found + case when n.team = any(v_full) then 0 else 1 end from teams t cross join lateral (
         select p.team_id as team from carillon.parcels p
         where p.target_id = p_target and p.turn = 'waits' and coalesce(p.priority, 0) = t.priority
           and coalesce(p.team_id, 0) > t.team and coalesce(p.team_id, 0) <= t.last
@@ -247,12 +266,13 @@ begin
       where v_share is not null
     ), first as (
       select l.team, f.* from lines l cross join lateral (
-        select p.id, cardinality(p.occurrences) as jobs, p.turn_at from carillon.parcels p
+        select p.id, p.queue, cardinality(p.occurrences) as jobs, p.turn_at from carillon.parcels p
         where p.target_id = p_target and p.turn = 'waits' and coalesce(p.priority, 0) = l.priority and coalesce(p.team_id, 0) = l.team
           and p.turn_at <= carillon.turn_place(p_now, l.priority::smallint)
           and (not exists (select from carillon.quarantine q where q.consumer = 'turn')
             or not exists (select from carillon.quarantine q where q.consumer = 'turn' and q.item = 'parcel ' || p.id))
-        order by p.turn_at, p.id limit least(p_max, (select r.room from rooms r where r.team = l.team))) f
+        order by p.turn_at, p.id limit least(p_max, (select r.room from rooms r where r.team = l.team),
+          coalesce(v_rooms[array_position(v_teams, l.team)], v_per_team))) f
     ), drawn as materialized (
       -- The line without a team has jobs of several teams, and the weight of four. An exponential draw, divided
       -- by the weight, makes each line the first one as often as its weight says; a factor does not change
@@ -264,8 +284,12 @@ begin
         select count(*)::float8 as places from carillon.taken_places k where k.target_id = p_target and coalesce(k.team_id, 0) = l.team) k
     )
     select o.id, o.jobs from (
-      select f.id, f.jobs, f.turn_at, (w.behind + row_number() over (partition by f.team order by f.turn_at, f.id) - 1) / w.weight as share
-      from first f join drawn w on w.team = f.team) o
+      select f.id, f.jobs, f.turn_at, (w.behind + row_number() over own - 1) / w.weight as share,
+        sum(a.at_once) over own - a.at_once as slots_ahead, coalesce(v_rooms[array_position(v_teams, f.team)], v_per_team) as room
+      from first f join drawn w on w.team = f.team
+      cross join lateral (select case f.queue when 'fast' then f.jobs else least(f.jobs, carillon.side_by_side()) end as at_once) a
+      window own as (partition by f.team order by f.turn_at, f.id)) o
+    where coalesce(o.slots_ahead < o.room, true)
     order by o.share, o.turn_at, o.id limit p_max;
 end $$;
 
@@ -277,10 +301,11 @@ end $$;
 -- without one looks for room beside other claims (carillon.find_room). In all other cases the target is
 -- locked, and the waiting parcels come first.
 -- A parcel that is much larger than the cost of its jobs allows, or larger than a limit allows, is split; the
--- rest waits at the target. A slow parcel that enters without a turn and has few jobs is filled up if only
+-- rest waits at the target. Where the places of one team are limited, a parcel with jobs of several teams is divided
+-- before. A slow parcel that enters without a turn and has few jobs is filled up if only
 -- the share bounds the target.
 -- Locks: none, or as carillon.find_room, or the target exclusively and then its row and parcels, as
--- carillon.grant_turns and carillon.fill_parcel. The caller holds the gate of the shard, shared, and the
+-- carillon.grant_turns, carillon.divide_parcel and carillon.fill_parcel. The caller holds the gate of the shard, shared, and the
 -- parcel.
 -- Returns: `freed` rows, each a parcel that has got its turn and is to be sent in wait_ms; and last one row
 -- with the outcome. `enter`: slots of its jobs may be under way at once (null: not bounded here). `early`: it
@@ -335,11 +360,16 @@ begin
   v_now := carillon.clock();
   update carillon.targets t set share = p_window where t.id = p_parcel.target_id and t.share is distinct from p_window and p_window is not null;
   select t.* into v_target from carillon.targets t where t.id = p_parcel.target_id;
-  v_size := carillon.parcel_jobs(p_parcel.queue, v_target.concurrency, v_target.rate_count, v_target.rate_ms, v_target.cost_ms);
+  if v_target.per_team is not null and p_parcel.team_id is null then
+    p_parcel := carillon.divide_parcel(p_parcel);
+    v_jobs := cardinality(p_parcel.occurrences);
+  end if;
+  v_at_once := least(v_target.concurrency, v_target.per_team);
+  v_size := carillon.parcel_jobs(p_parcel.queue, v_at_once, v_target.rate_count, v_target.rate_ms, v_target.cost_ms);
   -- A cost that has risen, up to twofold, splits no parcel that was packed by the earlier cost; a limit
   -- always does.
   v_most := least(case when v_target.cost_ms is null then 1 else 2 end * v_size,
-    carillon.parcel_jobs(p_parcel.queue, v_target.concurrency, v_target.rate_count, v_target.rate_ms, 0));
+    carillon.parcel_jobs(p_parcel.queue, v_at_once, v_target.rate_count, v_target.rate_ms, 0));
   v_at_once := case p_parcel.queue when 'fast' then v_most else carillon.side_by_side() end;
 
   if p_parcel.turn = 'granted' then
@@ -454,7 +484,7 @@ end $$;
 -- a rate each parcel gets the instant at which it may start, at most two minutes ahead, so that a later parcel
 -- with a higher priority may still go first. Where parcels of teams are among them it is carillon.team_ahead;
 -- a parcel that starts later gets its
--- turn only where no other has one, so that a place that becomes free always gives the next turn. Of a slow parcel a few jobs are under way at once, however many it holds.
+-- turn only where no other has one, so that a place that becomes free always gives the next turn. No team gets more places than one team may have (targets.per_team). Of a slow parcel a few jobs are under way at once, however many it holds.
 -- Locks: the waiting parcels, with skip locked, and the target's row if it has a rate; before them as
 -- carillon.merge_turns. The caller holds the target, exclusively.
 -- Returns: the parcels that have got a turn, to be sent.
@@ -496,11 +526,18 @@ begin
       -- Without parcels that a claim is taking along at this moment.
       select p.id, cardinality(p.occurrences) as jobs, array_position(v_next, p.id) as place from carillon.parcels p
       where p.id = any(v_next) and coalesce(p.turn, 'granted') = 'waits' order by array_position(v_next, p.id) limit v_parcels for update skip locked
-    ), placed as materialized (
-      -- A slow parcel has a few jobs under way at once, a fast parcel all of its jobs.
-      select f.id, f.jobs, p.team_id, o.at_once, sum(f.jobs) over place - f.jobs as ahead, sum(o.at_once) over place - o.at_once as slots_ahead
-      from first f join carillon.parcels p on p.id = f.id
+    ), own as materialized (
+      select s.team, s.slots from carillon.team_slots(p_target) s where v_target.per_team is not null
+    ), fitting as materialized (
+      -- A slow parcel has a few jobs under way at once, a fast parcel all of its jobs: as many as its team may have.
+      select f.id, f.jobs, f.place, p.team_id,
+        least(o.at_once, v_target.per_team - coalesce(s.slots, 0) - sum(o.at_once) over team + o.at_once) as at_once
+      from first f join carillon.parcels p on p.id = f.id left join own s on s.team = coalesce(p.team_id, 0)
       cross join lateral (select case p.queue when 'fast' then f.jobs else least(f.jobs, carillon.side_by_side()) end as at_once) o
+      window team as (partition by coalesce(p.team_id, 0) order by f.place)
+    ), placed as materialized (
+      select f.id, f.jobs, f.team_id, f.at_once, sum(f.jobs) over place - f.jobs as ahead, sum(f.at_once) over place - f.at_once as slots_ahead
+      from fitting f where f.at_once > 0
       window place as (order by f.place)
     ), starting as materialized (
       select l.id, l.jobs, case when count(l.team_id) over () = 0 or (v_none_taken and l.ahead = 0) then interval '2 minutes' else carillon.team_ahead() end as ahead_most,
@@ -721,7 +758,7 @@ end $$;
 -- Locks: none.
 -- Returns: the place, as an instant.
 -- Called by: carillon.enter_target, carillon.wait_where_full, carillon.due_turns, carillon.split_parcel,
--- carillon.spread_parcels, carillon.set_aside, carillon.fill_parcel and carillon.claim_company; packedJobs in
+-- carillon.spread_parcels, carillon.set_aside, carillon.fill_parcel, carillon.divide_parcel and carillon.claim_company; packedJobs in
 -- lib/plan/packed-jobs.ts.
 create or replace function carillon.turn_place(p_ready_at timestamptz, p_priority smallint) returns timestamptz
   language sql immutable parallel safe
@@ -793,3 +830,14 @@ begin
     return next v_target;
   end loop;
 end $$;
+
+-- Counts the places that each team has at a target. Jobs of no team, and parcels with jobs of several teams, are one
+-- team with the id 0.
+-- Locks: none.
+-- Returns: the teams with places, and how many each has.
+-- Called by: carillon.due_turns and carillon.grant_turns, at a target that limits the places of one team.
+create or replace function carillon.team_slots(p_target int) returns table (team int, slots int)
+  language sql stable
+  as $$
+    select coalesce(p.team_id, 0), sum(p.slots)::int from carillon.taken_places p where p.target_id = p_target group by 1
+  $$;

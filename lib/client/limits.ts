@@ -6,6 +6,8 @@ import type { Answered, CallOptions, EditOptions, PutOptions, Send } from "./req
 export interface LimitsBody {
   /** How many jobs run at the same time. */
   concurrency?: number | null | undefined;
+  /** How many of them may be of one team; at most `concurrency`, which it needs. */
+  perTeam?: number | null | undefined;
   /** How many jobs start per unit of time, such as `10/s` or `100/m`. */
   rate?: string | null | undefined;
 }
@@ -14,6 +16,7 @@ export interface Limits {
   /** Such as `webhook/api.example.com`. */
   target: string;
   concurrency: number | null;
+  perTeam: number | null;
   rate: string | null;
   /** The limits in the handler's code. */
   defined: { concurrency: number | null; rate: string | null };

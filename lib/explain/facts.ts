@@ -141,6 +141,8 @@ export async function travelsOf(tx: Tx, jobs: readonly JobKey[]): Promise<Map<st
   const rows = await tx<(TravelFact & JobKey)[]>`
     select j.schedule_id as "scheduleId", j.occurrence, j.kind, j.n, p.lane is not null as "inLane", p.owed is true as owed, p.offers, p.queue,
       case when p.turn is not null or p.turn_at is not null and p.ready_at > carillon.clock() then t.name end as "atTarget",
+      case when p.turn = 'waits' and t.per_team is not null and t.per_team <= (
+        select sum(k.slots) from carillon.taken_places k where k.target_id = t.id and coalesce(k.team_id, 0) = coalesce(p.team_id, 0)) then t.per_team end as "teamFull",
       case when p.ready_at < 'infinity' then p.ready_at end as "startsAt"
     from unnest(${tx.array(jobs.map(({ occurrence }) => occurrence))}::timestamptz[], ${jobs.map(({ scheduleId }) => scheduleId)}::bigint[],
       ${jobs.map(({ kind }) => kind)}::text[]::carillon.job_kind[], ${jobs.map(({ n }) => n)}::int[]) k (occurrence, schedule_id, kind, n)

@@ -35,6 +35,8 @@ export interface TravelFact {
   inLane: boolean;
   /** The target whose limits, or whose share of the workers, make the job wait. */
   atTarget: string | null;
+  /** How many jobs of one team may run there at once, if so many of its team do. */
+  teamFull?: number | null;
   /** Null if not known yet. */
   startsAt: Date | null;
   owed: boolean;

@@ -157,13 +157,17 @@ function inLane({ around }: Facts, { occurrence }: JobRead, was: string): Verdic
   };
 }
 
-function atTarget({ atTarget: target, startsAt }: TravelFact, was: string, now: number): Verdict {
+function atTarget({ atTarget: target, teamFull, startsAt }: TravelFact, was: string, now: number): Verdict {
   const start =
     startsAt !== null && startsAt.getTime() > now ? `, and starts at ${instantText(startsAt)}` : "";
+  const why =
+    teamFull == null
+      ? "whose limits or share of the workers are used up"
+      : `where its team has as many jobs under way as one team may (${teamFull})`;
   return {
     outcome: "waiting",
     reason: "target",
-    sentence: `${was} and waits for its turn at ${target}, whose limits or share of the workers are used up${start}.`,
+    sentence: `${was} and waits for its turn at ${target}, ${why}${start}.`,
   };
 }
 

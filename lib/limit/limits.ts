@@ -6,18 +6,24 @@ import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { Refusal } from "../refusal.ts";
 import { type Caller, originText } from "../schedule/shape/caller.ts";
 
-/** Null means no limit. */
-export interface Limits {
+/** Limits of a handler's definition. Null means no limit. */
+export interface DefinedLimits {
   concurrency: number | null;
   rate: Rate | null;
 }
 
-export interface LimitsRead extends Limits {
+export interface Limits extends DefinedLimits {
+  /** The most jobs of one team at once; at most `concurrency`, which it needs. */
+  perTeam?: number | null | undefined;
+}
+
+export interface LimitsRead extends DefinedLimits {
   target: string;
+  perTeam: number | null;
   /** Rises with every change through the API. */
   revision: number;
   /** The limits of the handler's own definition, in force or not. */
-  defined: Limits;
+  defined: DefinedLimits;
   /** The author and the time of limits set through the API; null if the definition is in force. */
   set: { at: Date; by: string } | null;
   /** Jobs under way that hold a place. */
@@ -30,6 +36,7 @@ interface LimitsRow {
   target: string;
   revision: number;
   concurrency: number | null;
+  perTeam: number | null;
   count: number | null;
   perMs: number | null;
   definedConcurrency: number | null;
@@ -54,17 +61,17 @@ interface LimitDeps {
 }
 
 /**
- * Sets both limits of a target, which may have no schedule yet. They take effect at once, also for
+ * Sets all limits of a target, which may have no schedule yet. They take effect at once, also for
  * waiting jobs.
  */
 export async function setLimits(
   deps: LimitDeps,
   params: LimitsParams & { limits: Limits; ifNoneMatch?: boolean | undefined },
 ): Promise<LimitsRead> {
-  const { concurrency, rate } = params.limits;
+  const { concurrency, perTeam = null, rate } = params.limits;
   await change(deps, params, "limits.set", async (tx, id) => {
     await tx`
-      update carillon.targets set concurrency = ${concurrency}, rate_count = ${rate?.count ?? null}, rate_ms = ${rate?.perMs ?? null},
+      update carillon.targets set concurrency = ${concurrency}, per_team = ${perTeam}, rate_count = ${rate?.count ?? null}, rate_ms = ${rate?.perMs ?? null},
         revision = revision + 1, set_at = carillon.clock(), set_by = ${params.caller.name} where id = ${id}`;
   });
   return orMissing(await readLimits(deps.sql, params.target), params.target);
@@ -76,7 +83,7 @@ export async function clearLimits(deps: LimitDeps, params: LimitsParams): Promis
   if (found?.set == null) throw missing(params.target);
   await change(deps, params, "limits.cleared", async (tx, id) => {
     await tx`
-      update carillon.targets set concurrency = defined_concurrency, rate_count = defined_rate_count, rate_ms = defined_rate_ms,
+      update carillon.targets set concurrency = defined_concurrency, per_team = null, rate_count = defined_rate_count, rate_ms = defined_rate_ms,
         revision = revision + 1, set_at = null, set_by = null where id = ${id}`;
   });
 }
@@ -107,12 +114,15 @@ async function change(
 }
 
 /** The limits in the form of the audit. */
-async function inForce(tx: Tx, id: number): Promise<{ concurrency: number | null; rate: string | null }> {
-  const [row] = await tx<Pick<LimitsRow, "concurrency" | "count" | "perMs">[]>`
-    select concurrency, rate_count as count, rate_ms as "perMs" from carillon.targets where id = ${id}`;
+async function inForce(
+  tx: Tx,
+  id: number,
+): Promise<Pick<LimitsRow, "concurrency" | "perTeam"> & { rate: string | null }> {
+  const [row] = await tx<Pick<LimitsRow, "concurrency" | "perTeam" | "count" | "perMs">[]>`
+    select concurrency, per_team as "perTeam", rate_count as count, rate_ms as "perMs" from carillon.targets where id = ${id}`;
   if (row === undefined) throw new Error(`The target ${id} was not found under its lock.`);
-  const { concurrency, count, perMs } = row;
-  return { concurrency, rate: count === null || perMs === null ? null : rateText({ count, perMs }) };
+  const { concurrency, perTeam, count, perMs } = row;
+  return { concurrency, perTeam, rate: count === null || perMs === null ? null : rateText({ count, perMs }) };
 }
 
 interface Standing {
@@ -165,7 +175,7 @@ export async function listLimits(
 }
 
 const limitRows = (tx: Tx) => tx`
-  select t.name as target, t.revision, t.concurrency, t.rate_count as count, t.rate_ms as "perMs", t.defined_concurrency as "definedConcurrency",
+  select t.name as target, t.revision, t.concurrency, t.per_team as "perTeam", t.rate_count as count, t.rate_ms as "perMs", t.defined_concurrency as "definedConcurrency",
     t.defined_rate_count as "definedCount", t.defined_rate_ms as "definedPerMs", t.set_at as "setAt", t.set_by as "setBy",
     (select coalesce(sum(least(p.slots, p.jobs)), 0)::int from carillon.taken_places p
       where p.target_id = t.id and p.lease_until is not null) as running,
@@ -175,11 +185,12 @@ const limitRows = (tx: Tx) => tx`
   from carillon.targets t`;
 
 function limitsOf(row: LimitsRow): LimitsRead {
-  const { target, revision, concurrency, setAt, setBy, running, waiting } = row;
+  const { target, revision, concurrency, perTeam, setAt, setBy, running, waiting } = row;
   return {
     target,
     revision,
     concurrency,
+    perTeam,
     rate: rateOf(row.count, row.perMs),
     defined: { concurrency: row.definedConcurrency, rate: rateOf(row.definedCount, row.definedPerMs) },
     set: setAt === null || setBy === null ? null : { at: setAt, by: setBy },

@@ -40,7 +40,7 @@ type Query = postgres.PendingQuery<postgres.Row[]>;
  * Sorts jobs once by what travels together, cuts them into parcels, and reads them back from the
  * parcels' arrays. The jobs of a team that fill a parcel by themselves, or are a large part of what
  * travels together (`crowds`), travel without others, so that jobs of other teams do not wait with
- * them. A parcel names the team if all of its jobs are of one. A join of jobs and parcels costs more
+ * them; at a target that limits the places of one team all teams do. A parcel names the team if all of its jobs are of one. A join of jobs and parcels costs more
  * than the rest of packing, and so does numbering each job. The job's primary key makes a repetition
  * harmless.
  */
@@ -53,7 +53,8 @@ export function packedJobs(tx: Tx, { shard, now, someExist, somePassed }: Packin
           select queue, coalesce(target_id, 0) as target, coalesce(priority, 0) as priority, date_bin(${parcelSpan}::interval, due_at, 'epoch') as span, team_id, count(*) as jobs
           from occurrences where not passed and (select exists (select from occurrences where team_id is not null)) group by 1, 2, 3, 4, 5) g) t
       where team_id is not null and (jobs >= case queue when 'fast' then ${parcelMax.fast}::int else ${parcelMax.slow}::int end
-        or (jobs >= ${crowdMin} and jobs >= of_all / ${crowdsMax}))
+        or (jobs >= ${crowdMin} and jobs >= of_all / ${crowdsMax})
+        or target in (select id from carillon.targets where concurrency is not null and per_team is not null))
     ),
     together as (
       select o.queue, o.target_id, o.priority, date_bin(${parcelSpan}::interval, o.due_at, 'epoch') as span,
@@ -68,7 +69,7 @@ export function packedJobs(tx: Tx, { shard, now, someExist, somePassed }: Packin
     ),
     sized as (
       select t.*, case when g.rate_count is not null then t.target_id end as rated,
-        case when g.id is not null then carillon.parcel_jobs(t.queue, g.concurrency, g.rate_count, g.rate_ms, g.cost_ms)
+        case when g.id is not null then carillon.parcel_jobs(t.queue, least(g.concurrency, g.per_team), g.rate_count, g.rate_ms, g.cost_ms)
           when t.queue = 'fast' then ${parcelMax.fast}::int else ${parcelMax.slow}::int end as size
       from together t left join carillon.targets g on g.id = t.target_id
     ),

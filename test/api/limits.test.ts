@@ -17,13 +17,14 @@ const get = (target: string) => api.send("GET", `/v1/limits/${target}`);
 const remove = (target: string) => api.send("DELETE", `/v1/limits/${target}`);
 
 describe("PUT of limits", () => {
-  test("PUT sets both limits, even if no schedule uses the target, and GET returns every field", async () => {
-    const set = await put("webhook/api.example.com", { concurrency: 5, rate: "10/s" });
+  test("PUT sets all limits, even if no schedule uses the target, and GET returns every field", async () => {
+    const set = await put("webhook/api.example.com", { concurrency: 5, perTeam: 2, rate: "10/s" });
     expect(set).toMatchObject({ status: 200 });
     const read = await get("webhook/api.example.com");
     expect(read.json).toEqual({
       target: "webhook/api.example.com",
       concurrency: 5,
+      perTeam: 2,
       rate: "10/s",
       defined: { concurrency: null, rate: null },
       setAt: expect.any(String),
@@ -34,8 +35,13 @@ describe("PUT of limits", () => {
     expect(set.json).toEqual(read.json);
   });
 
-  test("PUT replaces both limits: one that is left out is removed", async () => {
-    await put("handler/twice", { concurrency: 5, rate: "10/s" });
+  test("PUT replaces all limits: one that is left out is removed", async () => {
+    await put("handler/twice", { concurrency: 5, perTeam: 2, rate: "10/s" });
+    expect((await put("handler/twice", { concurrency: 5 })).json).toMatchObject({
+      concurrency: 5,
+      perTeam: null,
+      rate: null,
+    });
     expect((await put("handler/twice", { rate: "100/m" })).json).toMatchObject({
       concurrency: null,
       rate: "100/m",
@@ -55,6 +61,9 @@ describe("PUT of limits", () => {
   test.each([
     ["a concurrency of none", { concurrency: 0 }, "concurrency"],
     ["half a job", { concurrency: 1.5 }, "concurrency"],
+    ["no place for a team", { concurrency: 5, perTeam: 0 }, "perTeam"],
+    ["more places for a team than there are", { concurrency: 5, perTeam: 6 }, "perTeam"],
+    ["places for a team without a concurrency", { perTeam: 5, rate: "1/s" }, "perTeam"],
     ["a rate in words", { rate: "ten a second" }, "rate"],
     ["a rate of none", { rate: "0/s" }, "rate"],
     ["a rate by the day", { rate: "1/d" }, "rate"],
@@ -82,7 +91,7 @@ describe("PUT of limits", () => {
   });
 
   test("Setting and clearing limits is recorded in the audit", async () => {
-    await put("handler/audited", { rate: "1/s" });
+    await put("handler/audited", { concurrency: 4, perTeam: 2, rate: "1/s" });
     await remove("handler/audited");
     expect(
       await api.sql`select actor, action, detail from carillon.audit where subject = 'handler/audited' order by id`,
@@ -90,12 +99,22 @@ describe("PUT of limits", () => {
       {
         actor: "adminer",
         action: "limits.set",
-        detail: { concurrency: null, rate: "1/s", before: { concurrency: null, rate: null } },
+        detail: {
+          concurrency: 4,
+          perTeam: 2,
+          rate: "1/s",
+          before: { concurrency: null, perTeam: null, rate: null },
+        },
       },
       {
         actor: "adminer",
         action: "limits.cleared",
-        detail: { concurrency: null, rate: null, before: { concurrency: null, rate: "1/s" } },
+        detail: {
+          concurrency: null,
+          perTeam: null,
+          rate: null,
+          before: { concurrency: 4, perTeam: 2, rate: "1/s" },
+        },
       },
     ]);
   });
@@ -105,14 +124,20 @@ describe("DELETE of limits", () => {
   test("DELETE brings back the limits of the handler's code", async () => {
     await api.sql`select carillon.define_limits('{handler/defined}', '{7}', '{10}', '{1000}')`;
     expect((await get("handler/defined")).json).toMatchObject({ concurrency: 7, rate: "10/s", setBy: null });
-    await put("handler/defined", { concurrency: 1 });
+    await put("handler/defined", { concurrency: 1, perTeam: 1 });
     expect((await get("handler/defined")).json).toMatchObject({
       concurrency: 1,
+      perTeam: 1,
       rate: null,
       defined: { concurrency: 7, rate: "10/s" },
     });
     expect(await remove("handler/defined")).toMatchObject({ status: 204 });
-    expect((await get("handler/defined")).json).toMatchObject({ concurrency: 7, rate: "10/s", setAt: null });
+    expect((await get("handler/defined")).json).toMatchObject({
+      concurrency: 7,
+      perTeam: null,
+      rate: "10/s",
+      setAt: null,
+    });
   });
 
   test("DELETE answers 404 where no limits are set", async () => {
@@ -134,9 +159,13 @@ describe("limits in a handler's code", () => {
     expect(await define(["handler/x", "handler/y", "handler/plain"], [2, 3, null])).toBe(2);
     expect(await define(["handler/x", "handler/y", "handler/plain"], [2, 3, null])).toBe(0);
     expect(await get("handler/plain")).toMatchObject({ status: 404 });
-    await put("handler/x", { concurrency: 9 });
+    await put("handler/x", { concurrency: 9, perTeam: 3 });
     expect(await define(["handler/x"], [4])).toBe(2);
-    expect((await get("handler/x")).json).toMatchObject({ concurrency: 9, defined: { concurrency: 4 } });
+    expect((await get("handler/x")).json).toMatchObject({
+      concurrency: 9,
+      perTeam: 3,
+      defined: { concurrency: 4 },
+    });
     expect((await get("handler/y")).json).toMatchObject({ concurrency: null });
   });
 
@@ -155,7 +184,7 @@ describe("limits in a handler's code", () => {
 
 describe("the list of limits", () => {
   test("Targets with limits are listed by name, in pages, with their running and waiting jobs", async () => {
-    await api.sql`update carillon.targets set concurrency = null, rate_count = null, rate_ms = null, set_at = null`;
+    await api.sql`update carillon.targets set concurrency = null, per_team = null, rate_count = null, rate_ms = null, set_at = null`;
     for (const name of ["c", "a", "b"]) await put(`queue/${name}`);
     await api.sql`select carillon.target_named('queue/unlimited')`;
     await api.sql`

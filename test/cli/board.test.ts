@@ -125,6 +125,25 @@ test("carillon calendar put --dry-run shows whose runs would change, and saves n
   expect((await cli.carillon(["calendar", "get", "off", "--json"])).out).toContain('"version":1');
 });
 
+test("carillon limit put sets how many jobs of one team run at once, and limit ls shows it", async () => {
+  const { code } = await cli.carillon([
+    "limit",
+    "put",
+    "queue/demo",
+    "--concurrency",
+    "10",
+    "--per-team",
+    "4",
+  ]);
+  expect(code).toBe(0);
+  expect((await cli.carillon(["limit", "ls"])).out).toMatch(
+    /^TARGET +AT ONCE +PER TEAM +RATE .*\nqueue\/demo +10 +4 +- /,
+  );
+  const refused = await cli.carillon(["limit", "put", "queue/demo", "--per-team", "4"]);
+  expect(refused.code).not.toBe(0);
+  expect(refused.err).toContain("perTeam");
+});
+
 test("carillon stats shows ended schedules apart from active ones", async () => {
   expect((await cli.carillon(["stats"])).out).toMatch(/\nschedules +\d+ active, 0 paused, 0 ended\n/);
 });

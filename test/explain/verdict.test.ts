@@ -171,6 +171,22 @@ describe("an occurrence whose job waits", () => {
       "waits for its turn at handler/a, whose limits or share of the workers are used up.",
     ],
     [
+      "for a place of its team at a target",
+      {
+        travel: {
+          inLane: false,
+          atTarget: "handler/a",
+          teamFull: 4,
+          startsAt: null,
+          owed: false,
+          offers: 0,
+          queue: "fast",
+        },
+      },
+      "target",
+      "waits for its turn at handler/a, where its team has as many jobs under way as one team may (4).",
+    ],
+    [
       "for its time at a target's rate",
       {
         travel: {

@@ -17,6 +17,7 @@ import { sealedRows } from "./rows/sealed.ts";
 import { shownRows } from "./rows/shown.ts";
 import { statsRows } from "./rows/stats.ts";
 import { target } from "./rows/target.ts";
+import { teamPlaceRows } from "./rows/team-places.ts";
 import { teamRows } from "./rows/teams.ts";
 import { ticks } from "./rows/tick.ts";
 import { tokens } from "./rows/token.ts";
@@ -28,7 +29,7 @@ import { worker } from "./rows/worker.ts";
 export const areas: Readonly<Record<string, readonly Mutant[]>> = {
   ingest,
   lanes: laneRows,
-  teams: teamRows,
+  teams: [...teamRows, ...teamPlaceRows],
   quota: quotaRows,
   target,
   batch: batchRows,

@@ -113,9 +113,11 @@ describe.runIf(chromium !== undefined)("what the page changes (needs Chromium)",
     await until("the form has the other limit", async () => (await atOnce.inputValue()) === "7");
     expect(await own.client.limits.get(target)).toMatchObject({ concurrency: 7 });
     await atOnce.fill("30");
+    await page.getByLabel(/^Of one team at once/).fill("4");
     await button(tab, "Set the limits").click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    expect(await own.client.limits.get(target)).toMatchObject({ concurrency: 30 });
+    expect(await own.client.limits.get(target)).toMatchObject({ concurrency: 30, perTeam: 4 });
+    await page.getByText("(4 a team)").waitFor();
     await button(tab, `Change the limits of ${target}`).click();
     await button(tab, /^Clear/).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });

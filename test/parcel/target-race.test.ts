@@ -37,9 +37,10 @@ function dice(seed: number): () => number {
 }
 
 const concurrency = 25;
+const perTeam = 3;
 const window = 3;
 
-test("with many workers at once no limit is exceeded, every parcel gets its turn, and there is no deadlock", async () => {
+test("with many workers at once no limit is exceeded, also not by one team, every parcel gets its turn, and there is no deadlock", async () => {
   await dueOnce(world, "a", 150, { target: { handler: "a" } });
   for (let n = 0; n < 5; n++)
     await world.put(`lane-${n}`, {
@@ -51,13 +52,18 @@ test("with many workers at once no limit is exceeded, every parcel gets its turn
   await world.put("group", { when: `at ${at(minute).toISOString()}`, target: { handler: "b" } });
   await setLimits(world, {
     target: "handler/a",
-    limits: { concurrency, rate: null },
+    limits: { concurrency, perTeam, rate: null },
     caller: { name: "ann" },
   });
   await world.tick();
+  // Later than the parcels, so that most of them have jobs of both teams and of none.
+  await world.sql`select carillon.keep_team('odd-'), carillon.keep_team('even-')`;
+  await world.sql`
+    update carillon.schedules s set team_id = t.id from carillon.teams t
+    where starts_with(s.key, 'a-') and t.prefix = case s.id % 3 when 0 then 'even-' when 1 then 'odd-' end`;
   await world.clock.setNow(at(minute));
   const roll = dice(7);
-  const seen: { slots: number; parcels: number }[] = [];
+  const seen: { slots: number; parcels: number; ofTeam: number }[] = [];
 
   const actor = async () => {
     for (let turn = 0; turn < 120; turn++) {
@@ -69,9 +75,10 @@ test("with many workers at once no limit is exceeded, every parcel gets its turn
       const claim = await claimParcel(own, id, lease, window);
       if (claim.outcome === "ended") await endLease({ sql: own, log: world.log }, id, []);
       if (claim.outcome !== "claimed") continue;
-      const [room] = await own<{ slots: number; parcels: number }[]>`
-        select coalesce(sum(p.slots), 0)::int as slots, count(*)::int as parcels
-        from carillon.parcels p join carillon.targets t on t.id = p.target_id where t.name = 'handler/a' and p.slots is not null`;
+      const [room] = await own<{ slots: number; parcels: number; ofTeam: number }[]>`
+        select coalesce(sum(k.slots), 0)::int as slots, coalesce(sum(k.parcels), 0)::int as parcels, coalesce(max(k.slots), 0)::int as "ofTeam"
+        from (select p.team_id, sum(p.slots) as slots, count(*) as parcels
+          from carillon.parcels p join carillon.targets t on t.id = p.target_id where t.name = 'handler/a' and p.slots is not null group by 1) k`;
       if (room !== undefined) seen.push(room);
       if (roll() < 0.1) continue;
       const settlements = claim.jobs.map((): Settlement => {
@@ -86,7 +93,8 @@ test("with many workers at once no limit is exceeded, every parcel gets its turn
     for (let turn = 0; turn < 12; turn++) {
       await setLimits(world, {
         target: "handler/a",
-        limits: { concurrency: turn % 2 === 0 ? 5 : concurrency, rate: null },
+        limits:
+          turn % 2 === 0 ? { concurrency: 5, perTeam: 2, rate: null } : { concurrency, perTeam, rate: null },
         caller: { name: "ann" },
       });
       await swept(world);
@@ -96,6 +104,7 @@ test("with many workers at once no limit is exceeded, every parcel gets its turn
   await Promise.all([...Array.from({ length: 7 }, actor), meddler()]);
   expect(Math.max(...seen.map(({ slots }) => slots))).toBeLessThanOrEqual(concurrency);
   expect(Math.max(...seen.map(({ parcels }) => parcels))).toBeLessThanOrEqual(window);
+  expect(Math.max(...seen.map(({ ofTeam }) => ofTeam))).toBeLessThanOrEqual(perTeam);
 
   for (let rounds = 0; (await waiting()) > 0; rounds++) {
     expect(rounds).toBeLessThan(200);

@@ -1,7 +1,9 @@
 import type { Clock } from "../../lib/clock.ts";
+import { setLimits } from "../../lib/limit/limits.ts";
 import type { ClaimedJob } from "../../lib/parcel/claimed-job.ts";
 import { type Deliver, type Delivery, done } from "../../lib/target/delivery.ts";
 import type { Carillon } from "../support/carillon.ts";
+import { due, dueOnce } from "./limit-world.ts";
 
 /** Gives the schedules of this name to a team, and returns the team's id. */
 export async function teamOf({ sql }: Carillon, name: string, weight = 1): Promise<number> {
@@ -67,3 +69,46 @@ export const turnsAt = ({ sql }: Carillon, now: Date, most: number) => sql<{ tea
 export const allWait = ({ sql }: Carillon) => sql`
   update carillon.parcels p set turn = 'waits', slots = null, turn_at = carillon.turn_place(l.due_at, p.priority), waited_at = l.due_at, ready_at = 'infinity', offer_at = 'infinity'
   from (select j.parcel_id, min(j.due_at) as due_at from carillon.jobs j group by 1) l where l.parcel_id = p.id`;
+
+/** The handler `shared`, at which teams meet. */
+export const shared = { target: { handler: "shared" } };
+
+/** Limits a target, and with it the places of one team. */
+export const limitTeams = (
+  world: Carillon,
+  concurrency: number,
+  perTeam: number | null,
+  target = "handler/shared",
+) => setLimits(world, { target, limits: { concurrency, perTeam, rate: null }, caller: { name: "ann" } });
+
+/**
+ * Gives each family a team of its own and this number of jobs, of one shard, and returns the parcels
+ * that are ready, in the order of the families.
+ */
+export async function parcelsOfTeams(
+  world: Carillon,
+  families: readonly string[],
+  jobs = 10,
+  body: object = shared,
+): Promise<string[]> {
+  for (const family of families) {
+    await dueOnce(world, family, jobs, body);
+    await teamOf(world, family);
+  }
+  await inOneShard(world);
+  await world.tick();
+  world.queue.messages = [];
+  await world.clock.setNow(due);
+  const rows = await world.sql<{ id: string }[]>`
+    select p.id from carillon.parcels p join carillon.schedules s on s.id = p.schedule_ids[1] where p.turn is null
+    order by array_position(${families}::text[], split_part(s.key, '-', 1)), p.id`;
+  return rows.map(({ id }) => id);
+}
+
+/** How many places each family has at its target. */
+export async function placesOf({ sql }: Carillon): Promise<Record<string, number>> {
+  const rows = await sql<{ family: string; slots: number }[]>`
+    select split_part(s.key, '-', 1) as family, sum(p.slots)::int as slots
+    from carillon.parcels p join carillon.schedules s on s.id = p.schedule_ids[1] where p.slots is not null group by 1 order by 1`;
+  return Object.fromEntries(rows.map(({ family, slots }) => [family, slots]));
+}

@@ -4,7 +4,7 @@ import type { RouteDoc } from "../request/route-doc.ts";
 import { instantText } from "../views/instant-text.ts";
 import { examples } from "./openapi-examples.ts";
 
-const limitFields = {
+const definedFields = {
   concurrency: z.int().nullable().describe("How many of its jobs run at the same time; null for no limit."),
   rate: z.string().nullable().describe("How many of its jobs start per unit of time; null for no limit."),
 };
@@ -12,8 +12,13 @@ const limitFields = {
 const limitsSchema = z
   .strictObject({
     target: z.string(),
-    ...limitFields,
-    defined: z.strictObject(limitFields).describe("The limits in the handler's code."),
+    concurrency: definedFields.concurrency,
+    perTeam: z
+      .int()
+      .nullable()
+      .describe("How many of them may be of one team; null where one team may take all places."),
+    rate: definedFields.rate,
+    defined: z.strictObject(definedFields).describe("The limits in the handler's code."),
     setAt: instantText
       .nullable()
       .describe("When the limits in force were set through the API; null where they were not."),
@@ -26,6 +31,7 @@ const limitsSchema = z
 const limits = {
   target: "webhook/api.example.com",
   concurrency: 10,
+  perTeam: 4,
   rate: "100/s",
   defined: { concurrency: null, rate: null },
   setAt: "2026-12-01T06:00:00.000Z",
@@ -71,10 +77,10 @@ export function limitDocs(target: z.ZodType, body: z.ZodType) {
       summary: "Set a target's limits",
       operation: "putLimits",
       description:
-        "Replaces both: a limit that is left out is removed. The limits apply at once, also to waiting jobs.",
+        "Replaces all: a limit that is left out is removed. The limits apply at once, also to waiting jobs.",
       parameters,
       tag,
-      body: { schema: body, example: { concurrency: 10, rate: "100/s" } },
+      body: { schema: body, example: { concurrency: 10, perTeam: 4, rate: "100/s" } },
       headers: ["if-match", "if-none-match"],
       answers: { 200: read },
       problems: [412],

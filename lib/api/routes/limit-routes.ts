@@ -102,14 +102,18 @@ function editRoutes(operations: Operations): Route[] {
 
 const concurrencyMax = 100_000;
 
+const places = z
+  .int(`takes a whole number from 1 to ${concurrencyMax}, or null`)
+  .min(1)
+  .max(concurrencyMax)
+  .nullable()
+  .default(null);
+
 const bodyShape = z.strictObject({
-  concurrency: z
-    .int(`takes a whole number from 1 to ${concurrencyMax}, or null`)
-    .min(1)
-    .max(concurrencyMax)
-    .nullable()
-    .default(null)
-    .describe("How many of its jobs run at the same time."),
+  concurrency: places.describe("How many of its jobs run at the same time."),
+  perTeam: places.describe(
+    "How many of them may be of one team, so that jobs of one team that hang do not keep all places: at most `concurrency`, which it needs.",
+  ),
   rate: z
     .string(`is written ${rateForm}, or null`)
     .meta({ pattern: ratePattern.source })
@@ -124,7 +128,11 @@ const bodyShape = z.strictObject({
 });
 
 function readBody(body: unknown): Limits {
-  return readShape(bodyShape, body, "body");
+  const limits = readShape(bodyShape, body, "body");
+  const { concurrency, perTeam } = limits;
+  if (perTeam === null || (concurrency !== null && perTeam <= concurrency)) return limits;
+  const message = "takes at most as many jobs as `concurrency`, which it needs";
+  throw new Refusal("invalid", "The limits are not understood.", [{ path: "perTeam", message }]);
 }
 
 const nameMax = 512;
@@ -160,10 +168,11 @@ function limitsAnswer(limits: LimitsRead): Answer {
   return { status: 200, body: limitsView(limits), headers: { etag: etagOf(limits.revision) } };
 }
 
-function limitsView({ target, concurrency, rate, defined, set, running, waiting }: LimitsRead) {
+function limitsView({ target, concurrency, perTeam, rate, defined, set, running, waiting }: LimitsRead) {
   return {
     target,
     concurrency,
+    perTeam,
     rate: rate === null ? null : rateText(rate),
     defined: {
       concurrency: defined.concurrency,

@@ -138,6 +138,7 @@ function showCalendar(out: Output, calendar: Omit<PutCalendar, "replanned">): vo
 
 const limitOptions = {
   concurrency: { value: "n", about: "For put: how many jobs run at once" },
+  "per-team": { value: "n", about: "For put: how many of them may be of one team; needs --concurrency" },
   rate: { value: "rate", about: "For put: how many jobs start per unit of time, such as 10/s or 100/m" },
   ...ifMatchOption,
   ...listOptions,
@@ -150,7 +151,10 @@ const limit = command({
   usage: "ls | get <target> | put <target> | rm <target>",
   words: { min: 1, max: 2 },
   options: limitOptions,
-  examples: ["carillon limit ls", "carillon limit put webhook/api.example.com --concurrency 10 --rate 100/m"],
+  examples: [
+    "carillon limit ls",
+    "carillon limit put webhook/api.example.com --concurrency 10 --per-team 4 --rate 100/m",
+  ],
   run: async (call) => {
     const { words, given, client, out, signal } = call;
     const [verb = "", target] = words;
@@ -169,7 +173,11 @@ const limit = command({
       else out.line(`Cleared the limits of ${printable(target)}.`);
     } else if (verb === "get") showLimits(out, [await client.limits.get(target, { signal })]);
     else {
-      const limits = { concurrency: given.number("concurrency", { min: 1 }), rate: given.text("rate") };
+      const limits = {
+        concurrency: given.number("concurrency", { min: 1 }),
+        perTeam: given.number("per-team", { min: 1 }),
+        rate: given.text("rate"),
+      };
       showLimits(out, [await client.limits.put(target, limits, { ifMatch, signal })]);
     }
   },
@@ -182,6 +190,12 @@ function showLimits(out: Output, limits: readonly Limits[]): void {
       {
         title: "AT ONCE",
         text: ({ concurrency, defined }) => String(concurrency ?? defined.concurrency ?? "-"),
+        align: "right",
+        whole: true,
+      },
+      {
+        title: "PER TEAM",
+        text: ({ perTeam }) => String(perTeam ?? "-"),
         align: "right",
         whole: true,
       },

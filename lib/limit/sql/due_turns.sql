@@ -9,6 +9,8 @@
 -- Reads 32 teams of a priority at most, as thousands may wait: the first 16 before and the first 16 after a
 -- team that is another one in each millisecond. Of each team as many slow parcels are listed as workers may
 -- take (carillon.team_rooms); with p_company, for a worker that has a parcel, all of them.
+-- A team (or the line without one) that has as many places as one team may (targets.per_team) is passed over, and its
+-- parcels are not read. Of another team as many parcels are listed as may use the places that it may still take.
 -- Leaves out parcels that are set aside because they cannot be written: with them in the list, no parcel
 -- behind them would ever have a turn. Whether any parcel is set aside is asked once, of an index that is
 -- nearly always empty.
@@ -24,9 +26,20 @@ create or replace function carillon.due_turns(p_target int, p_now timestamptz, p
   as $$
 #variable_conflict use_column
 declare
-  v_share int := case when not p_company then (select t.share from carillon.targets t where t.id = p_target) end;
+  v_share int;
+  v_per_team int;
+  -- The teams that have places, how many more each may take, and the teams that may take none. A team may have more
+  -- than it may, since its limit was lowered.
+  v_teams int[];
+  v_rooms int[];
+  v_full int[] := '{}';
   v_ms bigint := (extract(epoch from p_now) * 1000)::bigint;
 begin
+  select case when not p_company then t.share end, t.per_team into v_share, v_per_team from carillon.targets t where t.id = p_target;
+  if v_per_team is not null then
+    select array_agg(k.team), array_agg(greatest(0, v_per_team - k.slots)), coalesce(array_agg(k.team) filter (where k.slots >= v_per_team), '{}')
+    into v_teams, v_rooms, v_full from carillon.team_slots(p_target) k;
+  end if;
   return query
     with recursive ends as materialized (
       select l.priority, e.last, (v_ms % (e.last + 1))::int as middle
@@ -38,7 +51,8 @@ begin
       select e.priority, h.team, h.last, 0 as found
       from ends e cross join lateral (values (0, e.middle), (e.middle, e.last)) h (team, last)
       union all
-      select t.priority, n.team, t.last, t.found + 1 from teams t cross join lateral (
+      -- A full team is not counted, or many of them would hide the others.
+      select t.priority, n.team, t.last, t.found + case when n.team = any(v_full) then 0 else 1 end from teams t cross join lateral (
         select p.team_id as team from carillon.parcels p
         where p.target_id = p_target and p.turn = 'waits' and coalesce(p.priority, 0) = t.priority
           and coalesce(p.team_id, 0) > t.team and coalesce(p.team_id, 0) <= t.last
@@ -53,12 +67,13 @@ begin
       where v_share is not null
     ), first as (
       select l.team, f.* from lines l cross join lateral (
-        select p.id, cardinality(p.occurrences) as jobs, p.turn_at from carillon.parcels p
+        select p.id, p.queue, cardinality(p.occurrences) as jobs, p.turn_at from carillon.parcels p
         where p.target_id = p_target and p.turn = 'waits' and coalesce(p.priority, 0) = l.priority and coalesce(p.team_id, 0) = l.team
           and p.turn_at <= carillon.turn_place(p_now, l.priority::smallint)
           and (not exists (select from carillon.quarantine q where q.consumer = 'turn')
             or not exists (select from carillon.quarantine q where q.consumer = 'turn' and q.item = 'parcel ' || p.id))
-        order by p.turn_at, p.id limit least(p_max, (select r.room from rooms r where r.team = l.team))) f
+        order by p.turn_at, p.id limit least(p_max, (select r.room from rooms r where r.team = l.team),
+          coalesce(v_rooms[array_position(v_teams, l.team)], v_per_team))) f
     ), drawn as materialized (
       -- The line without a team has jobs of several teams, and the weight of four. An exponential draw, divided
       -- by the weight, makes each line the first one as often as its weight says; a factor does not change
@@ -70,7 +85,11 @@ begin
         select count(*)::float8 as places from carillon.taken_places k where k.target_id = p_target and coalesce(k.team_id, 0) = l.team) k
     )
     select o.id, o.jobs from (
-      select f.id, f.jobs, f.turn_at, (w.behind + row_number() over (partition by f.team order by f.turn_at, f.id) - 1) / w.weight as share
-      from first f join drawn w on w.team = f.team) o
+      select f.id, f.jobs, f.turn_at, (w.behind + row_number() over own - 1) / w.weight as share,
+        sum(a.at_once) over own - a.at_once as slots_ahead, coalesce(v_rooms[array_position(v_teams, f.team)], v_per_team) as room
+      from first f join drawn w on w.team = f.team
+      cross join lateral (select case f.queue when 'fast' then f.jobs else least(f.jobs, carillon.side_by_side()) end as at_once) a
+      window own as (partition by f.team order by f.turn_at, f.id)) o
+    where coalesce(o.slots_ahead < o.room, true)
     order by o.share, o.turn_at, o.id limit p_max;
 end $$;

@@ -6,10 +6,11 @@
 -- without one looks for room beside other claims (carillon.find_room). In all other cases the target is
 -- locked, and the waiting parcels come first.
 -- A parcel that is much larger than the cost of its jobs allows, or larger than a limit allows, is split; the
--- rest waits at the target. A slow parcel that enters without a turn and has few jobs is filled up if only
+-- rest waits at the target. Where the places of one team are limited, a parcel with jobs of several teams is divided
+-- before. A slow parcel that enters without a turn and has few jobs is filled up if only
 -- the share bounds the target.
 -- Locks: none, or as carillon.find_room, or the target exclusively and then its row and parcels, as
--- carillon.grant_turns and carillon.fill_parcel. The caller holds the gate of the shard, shared, and the
+-- carillon.grant_turns, carillon.divide_parcel and carillon.fill_parcel. The caller holds the gate of the shard, shared, and the
 -- parcel.
 -- Returns: `freed` rows, each a parcel that has got its turn and is to be sent in wait_ms; and last one row
 -- with the outcome. `enter`: slots of its jobs may be under way at once (null: not bounded here). `early`: it
@@ -64,11 +65,16 @@ begin
   v_now := carillon.clock();
   update carillon.targets t set share = p_window where t.id = p_parcel.target_id and t.share is distinct from p_window and p_window is not null;
   select t.* into v_target from carillon.targets t where t.id = p_parcel.target_id;
-  v_size := carillon.parcel_jobs(p_parcel.queue, v_target.concurrency, v_target.rate_count, v_target.rate_ms, v_target.cost_ms);
+  if v_target.per_team is not null and p_parcel.team_id is null then
+    p_parcel := carillon.divide_parcel(p_parcel);
+    v_jobs := cardinality(p_parcel.occurrences);
+  end if;
+  v_at_once := least(v_target.concurrency, v_target.per_team);
+  v_size := carillon.parcel_jobs(p_parcel.queue, v_at_once, v_target.rate_count, v_target.rate_ms, v_target.cost_ms);
   -- A cost that has risen, up to twofold, splits no parcel that was packed by the earlier cost; a limit
   -- always does.
   v_most := least(case when v_target.cost_ms is null then 1 else 2 end * v_size,
-    carillon.parcel_jobs(p_parcel.queue, v_target.concurrency, v_target.rate_count, v_target.rate_ms, 0));
+    carillon.parcel_jobs(p_parcel.queue, v_at_once, v_target.rate_count, v_target.rate_ms, 0));
   v_at_once := case p_parcel.queue when 'fast' then v_most else carillon.side_by_side() end;
 
   if p_parcel.turn = 'granted' then

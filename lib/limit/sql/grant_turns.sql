@@ -3,7 +3,7 @@
 -- a rate each parcel gets the instant at which it may start, at most two minutes ahead, so that a later parcel
 -- with a higher priority may still go first. Where parcels of teams are among them it is carillon.team_ahead;
 -- a parcel that starts later gets its
--- turn only where no other has one, so that a place that becomes free always gives the next turn. Of a slow parcel a few jobs are under way at once, however many it holds.
+-- turn only where no other has one, so that a place that becomes free always gives the next turn. No team gets more places than one team may have (targets.per_team). Of a slow parcel a few jobs are under way at once, however many it holds.
 -- Locks: the waiting parcels, with skip locked, and the target's row if it has a rate; before them as
 -- carillon.merge_turns. The caller holds the target, exclusively.
 -- Returns: the parcels that have got a turn, to be sent.
@@ -45,11 +45,18 @@ begin
       -- Without parcels that a claim is taking along at this moment.
       select p.id, cardinality(p.occurrences) as jobs, array_position(v_next, p.id) as place from carillon.parcels p
       where p.id = any(v_next) and coalesce(p.turn, 'granted') = 'waits' order by array_position(v_next, p.id) limit v_parcels for update skip locked
-    ), placed as materialized (
-      -- A slow parcel has a few jobs under way at once, a fast parcel all of its jobs.
-      select f.id, f.jobs, p.team_id, o.at_once, sum(f.jobs) over place - f.jobs as ahead, sum(o.at_once) over place - o.at_once as slots_ahead
-      from first f join carillon.parcels p on p.id = f.id
+    ), own as materialized (
+      select s.team, s.slots from carillon.team_slots(p_target) s where v_target.per_team is not null
+    ), fitting as materialized (
+      -- A slow parcel has a few jobs under way at once, a fast parcel all of its jobs: as many as its team may have.
+      select f.id, f.jobs, f.place, p.team_id,
+        least(o.at_once, v_target.per_team - coalesce(s.slots, 0) - sum(o.at_once) over team + o.at_once) as at_once
+      from first f join carillon.parcels p on p.id = f.id left join own s on s.team = coalesce(p.team_id, 0)
       cross join lateral (select case p.queue when 'fast' then f.jobs else least(f.jobs, carillon.side_by_side()) end as at_once) o
+      window team as (partition by coalesce(p.team_id, 0) order by f.place)
+    ), placed as materialized (
+      select f.id, f.jobs, f.team_id, f.at_once, sum(f.jobs) over place - f.jobs as ahead, sum(f.at_once) over place - f.at_once as slots_ahead
+      from fitting f where f.at_once > 0
       window place as (order by f.place)
     ), starting as materialized (
       select l.id, l.jobs, case when count(l.team_id) over () = 0 or (v_none_taken and l.ahead = 0) then interval '2 minutes' else carillon.team_ahead() end as ahead_most,

@@ -4,7 +4,7 @@
 -- Locks: none.
 -- Returns: the place, as an instant.
 -- Called by: carillon.enter_target, carillon.wait_where_full, carillon.due_turns, carillon.split_parcel,
--- carillon.spread_parcels, carillon.set_aside, carillon.fill_parcel and carillon.claim_company; packedJobs in
+-- carillon.spread_parcels, carillon.set_aside, carillon.fill_parcel, carillon.divide_parcel and carillon.claim_company; packedJobs in
 -- lib/plan/packed-jobs.ts.
 create or replace function carillon.turn_place(p_ready_at timestamptz, p_priority smallint) returns timestamptz
   language sql immutable parallel safe

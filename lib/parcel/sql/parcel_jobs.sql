@@ -1,5 +1,5 @@
 -- Says how many jobs of a target travel in one parcel, from 1 to 250. Fast: as many as the target's limit of
--- jobs at once. Slow: as many as take half a second in the places that they may have, and no fewer than these
+-- jobs at once, or of one team's jobs at once where that is less, which callers give as p_concurrency. Slow: as many as take half a second in the places that they may have, and no fewer than these
 -- places, which would be done no sooner; as many as a worker has places if the cost is not known. With a
 -- rate: no more than may start in one second.
 -- Locks: none.

@@ -2,6 +2,6 @@
 -- lib/parcel/parcel-queue.ts.
 -- Locks: none.
 -- Returns: the number.
--- Called by: carillon.enter_target, carillon.grant_turns, carillon.jobs_a_turn, carillon.parcel_jobs,
+-- Called by: carillon.due_turns, carillon.enter_target, carillon.grant_turns, carillon.jobs_a_turn, carillon.parcel_jobs,
 -- carillon.places_of.
 create or replace function carillon.side_by_side() returns int language sql immutable parallel safe as $$ select 10 $$;

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "568272055eee1c2232b06d9986e0b8a1923904c76916cf25a3e38a7a7a0a86b2",
+  migrationsDigest: "4e5b54b29d64e5ed913e7d75f79d03ed16f0fb3aea9fcc8055eda513dbaaf504",
 } as const;

@@ -32,8 +32,8 @@ export const limitRows: readonly Mutant[] = [
   {
     name: "direct_slots: a parcel takes no more places than are free",
     file: "lib/limit/sql/direct_slots.sql",
-    text: "return least(p_jobs, coalesce(v_target.concurrency - v_slots, p_jobs));",
-    replacement: "return p_jobs;",
+    text: "return least(p_jobs, v_target.concurrency - v_slots, v_target.per_team - v_own);",
+    replacement: "return least(p_jobs, v_target.per_team - v_own);",
     tests: [turns],
   },
   {

@@ -54,6 +54,7 @@ function LimitsForm({ limits, onClose }: { limits: VersionedLimits; onClose(): v
   const { carillon } = useSession();
   const queryClient = useQueryClient();
   const [concurrency, setConcurrency] = useState(String(limits.concurrency ?? ""));
+  const [perTeam, setPerTeam] = useState(String(limits.perTeam ?? ""));
   const [rate, setRate] = useState(limits.rate ?? "");
   const { target, version: ifMatch } = limits;
   const saving = useAction({
@@ -65,11 +66,15 @@ function LimitsForm({ limits, onClose }: { limits: VersionedLimits; onClose(): v
     // After a conflict the form shows the limits of the other edit.
     onSettled: () => queryClient.invalidateQueries({ queryKey: ["limits"] }),
   });
-  const isChanged = concurrency !== String(limits.concurrency ?? "") || rate !== (limits.rate ?? "");
+  const isChanged =
+    concurrency !== String(limits.concurrency ?? "") ||
+    perTeam !== String(limits.perTeam ?? "") ||
+    rate !== (limits.rate ?? "");
   const submit = (event: FormEvent) => {
     event.preventDefault();
     saving.act({
       concurrency: concurrency === "" ? null : Number(concurrency),
+      perTeam: perTeam === "" ? null : Number(perTeam),
       rate: rate === "" ? null : rate,
     });
   };
@@ -87,6 +92,10 @@ function LimitsForm({ limits, onClose }: { limits: VersionedLimits; onClose(): v
           value={concurrency}
           onChange={(event) => setConcurrency(event.target.value)}
         />
+      </label>
+      <label>
+        Of one team at once (empty: all of these)
+        <input type="number" min={1} value={perTeam} onChange={(event) => setPerTeam(event.target.value)} />
       </label>
       <label>
         Starts per unit of time (empty: no limit)

@@ -37,7 +37,7 @@ const columns: readonly Column<Limits>[] = [
       </Link>
     ),
   },
-  { name: "At once", className: "limit", cell: ({ concurrency }) => amountText(concurrency) },
+  { name: "At once", className: "limit", cell: AtOnceCell },
   { name: "Rate", className: "rate", cell: ({ rate }) => rate ?? <span className="faint">no limit</span> },
   { name: "Running", className: "running", cell: RunningCell },
   {
@@ -72,6 +72,15 @@ const editColumn = (onEdit: (target: string) => void): Column<Limits> => ({
 
 function amountText(amount: number | null) {
   return amount === null ? <span className="faint">no limit</span> : numberText(amount);
+}
+
+function AtOnceCell({ concurrency, perTeam }: Limits) {
+  if (perTeam === null) return amountText(concurrency);
+  return (
+    <>
+      {amountText(concurrency)} <span className="faint">({numberText(perTeam)} a team)</span>
+    </>
+  );
 }
 
 /** A target that is full says so in words, and not by its bar alone. */
