@@ -12,6 +12,7 @@ import { answerMs, functionConnections, transactionMs } from "../lib/config/func
 import { lifecycleFrom } from "../lib/config/lifecycle.ts";
 import { logFrom } from "../lib/config/log-from.ts";
 import { metricsFrom } from "../lib/config/metrics-from.ts";
+import { type TargetPrefix, targetPrefixesFrom } from "../lib/config/target-prefixes.ts";
 import { connect, type Sql } from "../lib/db/connect.ts";
 import { applyWantedHolds } from "../lib/edit/wanted-holds.ts";
 import { parcelEvents } from "../lib/lifecycle/parcel-events.ts";
@@ -75,7 +76,9 @@ export function assemble(
     sql,
     log,
     clock,
-    deliver: parts.around(deliverToTargets(parts, { queues, buses, metrics, notify })),
+    deliver: parts.around(
+      deliverToTargets(parts, { queues, buses, metrics, notify, prefixes: targetPrefixesFrom(env) }),
+    ),
     queue,
     random: parts.random,
     notify,
@@ -161,11 +164,15 @@ interface Delivering {
   buses: Parameters<typeof eventTarget>[0];
   metrics: Metrics;
   notify: Notify;
+  prefixes: readonly TargetPrefix[];
 }
 
-function deliverToTargets(parts: WorkerParts, { queues, buses, metrics, notify }: Delivering): Deliver {
+function deliverToTargets(
+  parts: WorkerParts,
+  { queues, buses, metrics, notify, prefixes }: Delivering,
+): Deliver {
   const { clock, log, sql, transactions, queue, lambda, own, sendWebhook } = parts;
-  return deliverTo({
+  const targets = {
     queue: queueTarget(queues),
     event: eventTarget(buses),
     handler: handlerTarget({
@@ -180,7 +187,8 @@ function deliverToTargets(parts: WorkerParts, { queues, buses, metrics, notify }
     }),
     webhook: webhookTarget({ sendWebhook, sealedKeys: rememberedKeys(sql), clock }),
     lambda: lambdaTarget({ lambda, clock }),
-  });
+  };
+  return deliverTo(targets, prefixes);
 }
 
 function targetWindowFrom(env: Environment): number | null {

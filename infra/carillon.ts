@@ -91,6 +91,7 @@ export class Carillon extends Construct implements IConnectable, ScheduleHome {
       busArns: settings.targetBusArns,
       eventSources: settings.targetEventSources,
       functionArns: settings.targetFunctionArns,
+      prefixes: settings.targetPrefixes,
     });
     const network = atCaller(
       Carillon,

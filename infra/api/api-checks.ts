@@ -109,6 +109,7 @@ function tooLong(settings: Settings): string[] {
     targetBusArns: settings.targetBusArns,
     targetEventSources: settings.targetEventSources,
     targetFunctionArns: settings.targetFunctionArns,
+    targetPrefixes: settings.targetPrefixes,
     webhookDenyNetworks: settings.webhookDenyNetworks,
     apiPrincipals: settings.apiPrincipals,
     apiCorsOrigins: settings.apiCorsOrigins,

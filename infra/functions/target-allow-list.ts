@@ -19,6 +19,8 @@ export interface TargetAllowListProps {
    * Empty: the functions of this account and region with names that start with `carillon-target-`.
    */
   readonly functionArns: readonly string[];
+  /** The targets that only schedules of some keys may name. */
+  readonly prefixes: readonly string[];
 }
 
 /**
@@ -32,9 +34,11 @@ export class TargetAllowList {
   private readonly buses: string[];
   private readonly sources: readonly string[];
   private readonly functions: string[];
+  private readonly prefixes: readonly string[];
   private readonly account: string;
 
-  constructor(scope: Construct, { queueArns, busArns, eventSources, functionArns }: TargetAllowListProps) {
+  constructor(scope: Construct, props: TargetAllowListProps) {
+    const { queueArns, busArns, eventSources, functionArns } = props;
     const stack = Stack.of(scope);
     const orDefault = (arns: readonly string[], byDefault: string) =>
       arns.length > 0 ? [...arns] : [byDefault];
@@ -48,6 +52,7 @@ export class TargetAllowList {
       functionArns,
       `arn:${stack.partition}:lambda:${stack.region}:${stack.account}:function:carillon-target-*`,
     );
+    this.prefixes = props.prefixes;
     this.account = stack.account;
   }
 
@@ -70,14 +75,16 @@ export class TargetAllowList {
     grant(fn, sqs);
     grant(fn, events, eventsOfSources(this.sources));
     this.tellSources(fn);
+    this.tellPrefixes(fn);
   }
 
   /**
-   * Grants a function the right to invoke the listed functions; versions and aliases are separate
-   * resources.
+   * Grants a function that delivers the right to invoke the listed functions; versions and aliases are
+   * separate resources.
    */
   admitInvoker(fn: LambdaFunction): void {
     grant(fn, this.uses.lambda);
+    this.tellPrefixes(fn);
   }
 
   /** Names without an ARN mean this account; every function knows its region. */
@@ -87,6 +94,12 @@ export class TargetAllowList {
     fn.addEnvironment("TARGET_BUSES", this.buses.join(","));
     fn.addEnvironment("TARGET_FUNCTIONS", this.functions.join(","));
     this.tellSources(fn);
+    this.tellPrefixes(fn);
+  }
+
+  /** One per line: a prefix may contain a comma. */
+  private tellPrefixes(fn: LambdaFunction): void {
+    if (this.prefixes.length > 0) fn.addEnvironment("TARGET_PREFIXES", this.prefixes.join("\n"));
   }
 
   private tellSources(fn: LambdaFunction): void {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { eventSourceForm, eventSourcesTakes } from "../../lib/config/event-sources.ts";
-import { charactersOf, textList, textOrToken } from "./shapes.ts";
+import { parseTargetPrefix } from "../../lib/config/target-prefixes.ts";
+import { charactersOf, parsedText, textList, textOrToken } from "./shapes.ts";
 
 /** Targets of schedules. */
 export const targetsSettings = {
@@ -27,6 +28,12 @@ export const targetsSettings = {
    */
   targetFunctionArns: arns(/^arn:[\w-]+:lambda:[\w-]+:\d{12}:function:[\w-]+\*?$/),
   /**
+   * The targets that only schedules of some keys may name, each behind the prefix of these keys:
+   * `billing:=queue/billing-*`. Kinds are `queue`, `bus`, `source`, `function` and `handler`; a name may end
+   * in `*`. Without an entry, schedules of all keys may name a target.
+   */
+  targetPrefixes: textList(parsedText(parseTargetPrefix), "name many at once by ending them with *"),
+  /**
    * Public networks that webhooks must not reach, such as your own offices'. Private networks are
    * never reachable.
    */
@@ -45,13 +52,16 @@ export function fitTogether(
   context: z.core.$RefinementCtx,
 ): void {
   const { targetQueueArns, targetBusArns, targetEventSources, targetFunctionArns } = given;
-  const { webhookDenyNetworks } = given;
-  const lists = [targetQueueArns, targetBusArns, targetEventSources, targetFunctionArns, webhookDenyNetworks];
+  const { targetPrefixes, webhookDenyNetworks } = given;
+  const lists = [
+    ...[targetQueueArns, targetBusArns, targetEventSources, targetFunctionArns],
+    ...[targetPrefixes, webhookDenyNetworks],
+  ];
   if (charactersOf(lists.flat()) <= charactersTogetherMax) return;
   context.addIssue({
     code: "custom",
     path: ["targetQueueArns"],
-    message: `with targetBusArns, targetEventSources, targetFunctionArns and webhookDenyNetworks it takes at most ${charactersTogetherMax} characters; name many at once by ending them with *`,
+    message: `with targetBusArns, targetEventSources, targetFunctionArns, targetPrefixes and webhookDenyNetworks it takes at most ${charactersTogetherMax} characters; name many at once by ending them with *`,
   });
 }
 

@@ -26,7 +26,7 @@ function bodyBehind(before: ScheduleBody, operation: Operation): ScheduleBody {
   if (operation.kind !== "patch") return before;
   try {
     const body = patchedBody(before, operation.patch);
-    const check = operation.accept?.(body, before) ?? null;
+    const check = operation.accept?.(body, before, operation.key) ?? null;
     return check === null || checkOutside({ edit: operation, body, before, check }) ? body : before;
   } catch (error) {
     if (error instanceof Refusal) return before;

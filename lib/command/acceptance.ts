@@ -24,7 +24,7 @@ export interface AcceptanceDeps {
  * from here is refused.
  */
 export interface Acceptance {
-  body(body: ScheduleBody): void;
+  body(body: ScheduleBody, key: string): void;
   /** The refusals of a body as it was sent, of which other parts are not understood. */
   besides: Besides;
   /** Checks a patch before it is merged. */
@@ -39,7 +39,7 @@ export function acceptanceOf({ handlers, handlersFault, targets }: AcceptanceDep
   const refuseHandler = (target: unknown) => refuseUnknownHandler(names, handlersFault, target);
   const refuseTarget = (sent: unknown) => {
     const target = targetShape.safeParse(sent);
-    if (target.success) refuseForbiddenTarget(targets, target.data);
+    if (target.success) refuseForbiddenTarget(targets, target.data, null);
   };
   const refusePayload = (sent: unknown, sentPayload: unknown) => {
     const named = z.looseObject({ handler: z.string() }).safeParse(sent);
@@ -51,15 +51,15 @@ export function acceptanceOf({ handlers, handlersFault, targets }: AcceptanceDep
     const refusals = refusalsOf(() => refuseHandler(sentShape.parse(asked).target));
     if (refusals.length > 0) throw together([...refusalsOf(() => refusePatchShape(asked)), ...refusals]);
   };
-  const patched: PatchAcceptance = (body, before) => {
-    refuseForbiddenChange(targets, body.target, before.target);
+  const patched: PatchAcceptance = (body, before, key) => {
+    refuseForbiddenChange(targets, { target: body.target, before: before.target, key });
     return checkPatched(handlers, body, before);
   };
   return {
-    body: (body) => {
+    body: (body, key) => {
       const refusals = refusalsOf(
         () => refuseHandler(body.target),
-        () => refuseForbiddenTarget(targets, body.target),
+        () => refuseForbiddenTarget(targets, body.target, key),
         () => refuseUnfitPayload(handlers, body),
       );
       if (refusals.length > 0) throw withWhen(refusals, body);

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Environment, required } from "../config/environment.ts";
 import { eventSourcesFrom } from "../config/event-sources.ts";
+import { pathsOfOtherKeys, type TargetPrefix, targetPrefixesFrom } from "../config/target-prefixes.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { eventFaults } from "../schedule/shape/event-names.ts";
 import type { Target } from "../schedule/shape/target-shape.ts";
@@ -26,6 +27,8 @@ export interface AllowedTargets {
   sources: readonly string[];
   functions: Arns;
   webhooks: Reach;
+  /** Targets that only schedules of some keys may name. */
+  prefixes: readonly TargetPrefix[];
 }
 
 export function allowedTargetsFrom(env: Environment): AllowedTargets {
@@ -37,6 +40,7 @@ export function allowedTargetsFrom(env: Environment): AllowedTargets {
     sources: eventSourcesFrom(env),
     functions: arns(env["TARGET_FUNCTIONS"]),
     webhooks: reachFrom(env),
+    prefixes: targetPrefixesFrom(env),
   };
 }
 
@@ -44,9 +48,12 @@ function arns(list: string | undefined): Arns {
   return list === undefined ? null : list.split(",").filter((arn) => arn !== "");
 }
 
-/** Refuses a target that workers of this deployment may not send to. */
-export function refuseForbiddenTarget(allowed: AllowedTargets, target: Target): void {
-  const faults = faultsOf(allowed, target);
+/**
+ * Refuses a target that workers of this deployment may not send to, or that a schedule with this key may
+ * not name. Null if the key is not known yet.
+ */
+export function refuseForbiddenTarget(allowed: AllowedTargets, target: Target, key: string | null): void {
+  const faults = [...faultsOf(allowed, target), ...(key === null ? [] : faultsOfKey(allowed, target, key))];
   if (faults.length > 0) throw new Refusal("impossible", "The target is not allowed here.", faults);
 }
 
@@ -54,18 +61,27 @@ export function refuseForbiddenTarget(allowed: AllowedTargets, target: Target): 
  * Refuses a patch to a forbidden target. A target that the patch leaves unchanged is not checked,
  * even if the deployment has narrowed its lists since.
  */
-export function refuseForbiddenChange(allowed: AllowedTargets, target: Target, before: Target): void {
+export function refuseForbiddenChange(
+  allowed: AllowedTargets,
+  { target, before, key }: { target: Target; before: Target; key: string },
+): void {
   const isSame =
     "webhook" in target && "webhook" in before
       ? shownUrl(target) === shownUrl(before)
       : isDeepStrictEqual(target, before);
-  if (!isSame) refuseForbiddenTarget(allowed, target);
+  if (!isSame) refuseForbiddenTarget(allowed, target, key);
 }
 
 /** The URL without the credentials in its query, which a patch leaves out. */
 function shownUrl(target: WebhookTarget): string {
   const { webhook } = target;
   return withValues(webhook, (each) => (isHidden(webhook, each) ? kept : each.value)).url;
+}
+
+/** The message names no prefix: it may be that of another team. */
+function faultsOfKey({ prefixes }: AllowedTargets, target: Target, key: string): Fault[] {
+  const message = "is for schedules with other keys alone (targetPrefixes)";
+  return pathsOfOtherKeys(prefixes, target, key).map((path) => ({ path, message }));
 }
 
 function faultsOf(allowed: AllowedTargets, target: Target): Fault[] {

@@ -61,7 +61,7 @@ function readOperation(
   switch (verb) {
     case "put": {
       const body = below(verb, () => readScheduleBody(value, key, acceptance.besides));
-      below(verb, () => acceptance.body(body));
+      below(verb, () => acceptance.body(body, key));
       return { ...common, kind: "put", body, ifNoneMatch };
     }
     case "patch": {
@@ -101,7 +101,7 @@ function readJobOperation(
     readJob(value, { newKey: newKey ?? keyIsRequired, besides: acceptance.besides }),
   );
   refuseKey?.(key);
-  below("job", () => acceptance.body(body));
+  below("job", () => acceptance.body(body, key));
   return { kind: "put", key, caller, body, ifExists, countFrom };
 }
 

@@ -38,7 +38,7 @@ export interface RestoreParams extends EditParams {
 export function restoreVersion(
   deps: EditDeps,
   params: RestoreParams,
-  accept: (body: ScheduleBody) => void,
+  accept: (body: ScheduleBody, key: string) => void,
 ): Promise<EditDone> {
   return edit(deps, params, restoreSteps(params, accept));
 }
@@ -50,13 +50,13 @@ export function restoreVersion(
 export async function tryRestore(
   deps: EditDeps,
   params: RestoreParams,
-  accept: (body: ScheduleBody) => void,
+  accept: (body: ScheduleBody, key: string) => void,
 ): Promise<{ current: ScheduleRead | null; done: EditDone }> {
   const current = await readSchedule(deps.sql, params.key);
   return { current, done: await tryEdit(deps, params, restoreSteps(params, accept)) };
 }
 
-function restoreSteps(params: RestoreParams, accept: (body: ScheduleBody) => void): EditSteps {
+function restoreSteps(params: RestoreParams, accept: (body: ScheduleBody, key: string) => void): EditSteps {
   const { key, version, caller, ifMatch, ifNoneMatch } = params;
   return {
     missing: async (tx, id, teams) => {
@@ -66,7 +66,7 @@ function restoreSteps(params: RestoreParams, accept: (body: ScheduleBody) => voi
         throw new Refusal("precondition", `The schedule ${key} is deleted, so no version of it can match.`);
       const old = await readableVersion(tx, deleted.id, params);
       const { body } = old;
-      requireChecked({ edit: params, body, before: body, check: () => accept(body) });
+      requireChecked({ edit: params, body, before: body, check: () => accept(body, key) });
       const spec = (known: Lookups, now: Date) =>
         orImpossible(version, async () => requireRun(await specAgain(tx, { key, known, now }, old), now));
       const detail = { version, deletedAt: deleted.deletedAt?.toISOString() ?? null };
@@ -78,7 +78,7 @@ function restoreSteps(params: RestoreParams, accept: (body: ScheduleBody) => voi
       const old = await readableVersion(tx, current.id, params);
       const sameInstant = !isRelative(old.body) || isDeepStrictEqual(old.cadence, current.cadence);
       if (current.unread === null && sameInstant && isDeepStrictEqual(old.body, current.body)) return null;
-      const check = () => accept(old.body);
+      const check = () => accept(old.body, key);
       requireChecked({ edit: params, body: old.body, before: current.body, check });
       const spec = await orImpossible(version, () => restoredSpec(tx, context, old));
       const restored = { spec, detail: { version } };

@@ -99,7 +99,7 @@ export function patchSchedule(
  * Throws a Refusal if a patched body is not allowed. Returns the check by the app's code, if there
  * is one, because that has to run outside the transaction.
  */
-export type PatchAcceptance = (body: ScheduleBody, before: ScheduleBody) => AppCheck | null;
+export type PatchAcceptance = (body: ScheduleBody, before: ScheduleBody, key: string) => AppCheck | null;
 
 export function patchSteps(
   params: Pick<PutParams, "caller" | "countFrom"> & { patch: unknown },
@@ -108,10 +108,10 @@ export function patchSteps(
   const { patch, caller, countFrom } = params;
   return {
     decide: (_tx, context) => {
-      const { body: existing, unread } = context.current;
+      const { body: existing, unread, key } = context.current;
       if (unread !== null) throw unreadConflict(unread);
       const requireAccepted = (body: ScheduleBody) => {
-        const check = accept(body, existing);
+        const check = accept(body, existing, key);
         if (check !== null) requireChecked({ edit: params, body, before: existing, check });
       };
       const body = understoodBody(existing, patch, requireAccepted);

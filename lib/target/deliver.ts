@@ -1,3 +1,4 @@
+import { pathsOfOtherKeys, type TargetPrefix } from "../config/target-prefixes.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import type {
   EventTarget,
@@ -25,23 +26,26 @@ export interface Targets {
 
 /**
  * Delivers the jobs of a parcel, each to its kind of target, all kinds at once. A job whose stored
- * target cannot be read fails alone and is not sent. Its next attempt reads the stored target
- * again.
+ * target cannot be read fails alone and is not sent, and its next attempt reads the stored target
+ * again. So does a job whose target is for other keys: the list may be newer than its schedule, and a
+ * handler's edits are not checked by it.
  */
-export function deliverTo(targets: Targets): Deliver {
+export function deliverTo(targets: Targets, prefixes: readonly TargetPrefix[] = []): Deliver {
   const deliver = deliverByKind(targets);
   return async (jobs, context) => {
-    const known = jobs.filter(({ target }) => isStoredTarget(target));
-    if (known.length === jobs.length) return deliver(jobs, context);
-    const delivered = (await deliver(known, context)).values();
-    return jobs.map(({ target }) =>
-      isStoredTarget(target) ? (delivered.next().value ?? noAnswer()) : unreadable(target),
-    );
+    const faults = jobs.map((job) => faultOf(job, prefixes));
+    if (faults.every((fault) => fault === null)) return deliver(jobs, context);
+    const sound = jobs.filter((_, index) => faults[index] === null);
+    const delivered = (await deliver(sound, context)).values();
+    return faults.map((fault) => fault ?? delivered.next().value ?? noAnswer());
   };
 }
 
-function unreadable(target: unknown): Failure {
-  return failed(`The stored target cannot be read: it is ${kindOf(target)}.`);
+function faultOf({ target, key }: ClaimedJob, prefixes: readonly TargetPrefix[]): Failure | null {
+  if (!isStoredTarget(target)) return failed(`The stored target cannot be read: it is ${kindOf(target)}.`);
+  const paths = pathsOfOtherKeys(prefixes, target, key);
+  if (paths.length === 0) return null;
+  return failed(`${paths.join(" and ")} is for schedules with other keys alone (targetPrefixes).`, true);
 }
 
 function deliverByKind(targets: Targets): Deliver {

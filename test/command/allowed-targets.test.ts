@@ -32,7 +32,7 @@ function faults(work: () => void): readonly Fault[] {
 }
 
 const faultsOf = (allowed: AllowedTargets, target: unknown) =>
-  faults(() => refuseForbiddenTarget(allowed, targetShape.parse(target)));
+  faults(() => refuseForbiddenTarget(allowed, targetShape.parse(target), "a"));
 
 describe("a deployment with an allow-list", () => {
   test.each<unknown>([
@@ -89,7 +89,7 @@ describe("a deployment with an allow-list", () => {
 
   test("the faults of a bus, a source and a reserved type are named at once", () => {
     const event = { bus: "other", source: "billing", detailType: "carillon.job.dead" };
-    expect(faults(() => refuseForbiddenTarget(deployed, { event })).map(({ path }) => path)).toEqual([
+    expect(faults(() => refuseForbiddenTarget(deployed, { event }, "a")).map(({ path }) => path)).toEqual([
       "target.event.bus",
       "target.event.source",
       "target.event.detailType",
@@ -107,10 +107,12 @@ describe("a deployment with an allow-list", () => {
   });
 
   test("a patch that leaves the target unchanged is not checked against the allow-list", () => {
-    const change = (wanted: unknown, before: unknown): string[] => {
-      const [target, stood]: Target[] = [wanted, before].map((each) => targetShape.parse(each));
-      if (target === undefined || stood === undefined) throw new Error("unreachable");
-      return faults(() => refuseForbiddenChange(deployed, target, stood)).map(({ path }) => path);
+    const change = (wanted: unknown, old: unknown): string[] => {
+      const [target, before]: Target[] = [wanted, old].map((each) => targetShape.parse(each));
+      if (target === undefined || before === undefined) throw new Error("unreachable");
+      return faults(() => refuseForbiddenChange(deployed, { target, before, key: "a" })).map(
+        ({ path }) => path,
+      );
     };
     const secret = `whsec_${Buffer.alloc(32).toString("base64")}`;
     const url = "http://10.0.0.1/";

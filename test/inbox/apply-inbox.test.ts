@@ -227,9 +227,9 @@ describe("commands that cannot be applied", () => {
   /** Fails on schedules with this description, as a fault of Carillon would. */
   const failsOn = (text: string): Acceptance => ({
     ...acceptance,
-    body: (body) => {
+    body: (body, key) => {
       if (body.description === text) throw new TypeError("Carillon has a mistake.");
-      acceptance.body(body);
+      acceptance.body(body, key);
     },
   });
 

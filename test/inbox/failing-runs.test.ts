@@ -34,9 +34,9 @@ test("a command waits for an older failed one of its key, also if its number has
   await put("counted", "newer");
   const failing: Acceptance = {
     ...acceptance,
-    body: (body) => {
+    body: (body, key) => {
       if (body.description === "older") throw new TypeError("Carillon has a mistake.");
-      acceptance.body(body);
+      acceptance.body(body, key);
     },
   };
   expect(await applyInbox(deps(failing), noBounds)).toMatchObject({ applied: 0, failed: 1 });

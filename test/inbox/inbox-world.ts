@@ -13,6 +13,7 @@ export const acceptance = acceptanceOf({
     sources: ["carillon"],
     functions: null,
     webhooks: { allowed: new Set(), denied: [] },
+    prefixes: [],
   },
 });
 

@@ -104,6 +104,21 @@ test("a source of events is exact, or a beginning that is marked as one, and non
     expect(() => read({ "carillon:targetEventSources": [source] })).toThrow("carillon:targetEventSources");
 });
 
+test("a target of some keys has their prefix, its kind and a name, or the beginning of names", () => {
+  const entries = ["billing:=queue/billing-*", "a=b:=handler/charge", "shop:=source/shop.*", "x:=bus/team/x"];
+  expect(read({ "carillon:targetPrefixes": entries }).targetPrefixes).toEqual(entries);
+  for (const entry of [
+    "billing:",
+    "queue/a",
+    "=queue/a",
+    "a:=topic/b",
+    "a:=queue/",
+    "a:=queue/*",
+    "a:=handler/A",
+  ])
+    expect(() => read({ "carillon:targetPrefixes": [entry] })).toThrow("carillon:targetPrefixes");
+});
+
 test("an allow-list without room in a function's environment is refused before the deployment", () => {
   const arn = (n: number) => `arn:aws:sqs:eu-central-1:123456789012:orders-of-customer-${n}`;
   const many = (length: number) => Array.from({ length }, (_, n) => arn(100 + n));
@@ -117,7 +132,7 @@ test("an allow-list without room in a function's environment is refused before t
   expect(read(two).targetBusArns).toHaveLength(13);
   const networks = Array.from({ length: 28 }, (_, n) => `2001:db8:${n}::/48`);
   expect(() => read({ ...two, "carillon:webhookDenyNetworks": networks })).toThrow(
-    "carillon:targetQueueArns: with targetBusArns, targetEventSources, targetFunctionArns and webhookDenyNetworks it takes at most 2000 characters; name many at once by ending them with *",
+    "carillon:targetQueueArns: with targetBusArns, targetEventSources, targetFunctionArns, targetPrefixes and webhookDenyNetworks it takes at most 2000 characters; name many at once by ending them with *",
   );
 });
 

@@ -177,6 +177,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     apiRatePerPrefix: "1000/s, billing:=2000/s",
     quotas: "schedules=2000000, billing:=firesPerMinute=none",
     prefixWeights: "billing:=3, mail:=2",
+    targetPrefixes: "billing:=queue/carillon-target-billing-*, shop:=source/carillon",
     apiRequireIfMatch: "true",
   },
 

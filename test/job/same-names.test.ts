@@ -13,8 +13,8 @@ test("a schedule of a name that two handlers have is refused with a sentence, an
   const own = withoutSameNames([handler("report"), handler("remind"), handler("report")]);
   expect(own.handlers.map(({ name }) => name)).toEqual(["remind"]);
   const acceptance = acceptanceOf({ ...own, targets });
-  expect(() => acceptance.body(bodyFor("remind"))).not.toThrow();
-  expect(() => acceptance.body(bodyFor("report"))).toThrow(
+  expect(() => acceptance.body(bodyFor("remind"), "a")).not.toThrow();
+  expect(() => acceptance.body(bodyFor("report"), "a")).toThrow(
     "Several handlers have the name report, so none of them runs: give each a name of its own.",
   );
 });

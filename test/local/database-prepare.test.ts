@@ -45,6 +45,7 @@ async function askedOnce(env: Record<string, string>): Promise<Watched> {
     webhookAllow: undefined,
     webhookAdvice: undefined,
     eventSources: undefined,
+    targetPrefixes: "",
     functionLog: "text",
     corsOrigins: undefined,
     lifecycle,

@@ -98,6 +98,7 @@ test.each([
   ["CARILLON_WEBHOOK_ALLOW", "http://127.0.0.1:9000"],
   ["CARILLON_TARGET_EVENT_SOURCES", "carillon,*"],
   ["CARILLON_TARGET_EVENT_SOURCES", "AWS.ec2"],
+  ["CARILLON_TARGET_PREFIXES", "billing:=billing-*"],
   ["CARILLON_LAMBDA_URL", "127.0.0.1:3001"],
   ["CARILLON_LAMBDA_URL", "nonsense"],
   ["CARILLON_CORS_ORIGINS", "http://localhost:5173,*"],

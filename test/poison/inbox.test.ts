@@ -35,9 +35,9 @@ const many = (count: number, name: string, description?: string): Command[] =>
 /** Fails when it reads a command with the description "poison", as a bug in Carillon would. */
 const failing: Acceptance = {
   ...acceptance,
-  body: (body) => {
+  body: (body, key) => {
     if (body.description === "poison") throw new TypeError("Carillon has a mistake.");
-    acceptance.body(body);
+    acceptance.body(body, key);
   },
 };
 

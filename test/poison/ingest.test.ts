@@ -166,9 +166,9 @@ test("A command that fails inside Carillon when it is read stops no other, not e
     const { acceptance } = other.deps;
     other.deps.acceptance = {
       ...acceptance,
-      body: (body) => {
+      body: (body, key) => {
         if (body.description === "poison") throw new TypeError("Carillon has a mistake.");
-        acceptance.body(body);
+        acceptance.body(body, key);
       },
     };
     const put = (key: string, description = "good") => ({

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { parseTargetPrefix } from "../../lib/config/target-prefixes.ts";
 import { targetShape } from "../../lib/schedule/shape/target-shape.ts";
 import { deliverTo } from "../../lib/target/deliver.ts";
 import { type DeliveryContext, done, failed } from "../../lib/target/delivery.ts";
@@ -88,4 +89,30 @@ test("a missing outcome counts as a failure, and a kind of target without jobs i
     { kind: "failed", giveUp: false },
     { kind: "failed", giveUp: false },
   ]);
+});
+
+test("a job whose target is for other keys is dead and not sent, and the other jobs of its parcel are delivered", async () => {
+  const sent: string[] = [];
+  const answering = async (jobs: readonly { key: string }[]) => {
+    sent.push(...jobs.map(({ key }) => key));
+    return jobs.map(() => done);
+  };
+  const never = async () => [];
+  const deliver = deliverTo(
+    { queue: answering, event: never, handler: never, webhook: never, lambda: never },
+    [parseTargetPrefix("good:=queue/q")],
+  );
+  const keyed = (key: string) => claimedJob(targetShape.parse({ queue: "q" }), { key });
+  expect(await deliver([keyed("good:a"), keyed("evil:b"), keyed("good:c")], deliveryContext())).toMatchObject(
+    [
+      { kind: "done" },
+      {
+        kind: "failed",
+        giveUp: true,
+        error: "target.queue is for schedules with other keys alone (targetPrefixes).",
+      },
+      { kind: "done" },
+    ],
+  );
+  expect(sent).toEqual(["good:a", "good:c"]);
 });

@@ -20,6 +20,12 @@ export interface TargetsOptions {
    */
   readonly targetFunctionArns?: readonly string[] | undefined;
   /**
+   * The targets that only schedules of some keys may name, each behind the prefix of these keys:
+   * `billing:=queue/billing-*`. Kinds are `queue`, `bus`, `source`, `function` and `handler`; a name
+   * may end in `*`. Without an entry, schedules of all keys may name a target.
+   */
+  readonly targetPrefixes?: readonly string[] | undefined;
+  /**
    * Public networks that webhooks must not reach, such as your own offices'. Private networks are
    * never reachable.
    */

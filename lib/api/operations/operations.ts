@@ -219,11 +219,11 @@ export function makeOperations(deps: OperationDeps): Operations {
     ...boardOperations(sql),
     besides: accept.besides,
     putSchedule: async (params) => {
-      accept.body(params.body);
+      accept.body(params.body, params.key);
       return putSchedule(deps, params);
     },
     createSchedule: async (params) => {
-      accept.body(params.body);
+      accept.body(params.body, params.key ?? "");
       return createSchedule(deps, params);
     },
     patchSchedule: async (params) => {
@@ -244,7 +244,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     countSchedules: (filter) => countSchedules(sql, filter),
     nextOccurrences: (params) => nextOccurrences(sql, params),
     previewSchedule: async (params) => {
-      if (params.targeted) accept.body(params.body);
+      if (params.targeted) accept.body(params.body, params.key ?? "");
       return previewSchedule(sql, params);
     },
     explain: (params) => explain(sql, params),
@@ -258,7 +258,7 @@ export function makeOperations(deps: OperationDeps): Operations {
       return jobsOf(sql, schedule, { limit, before });
     },
     enqueueJob: async (params) => {
-      accept.body(params.body);
+      accept.body(params.body, params.key);
       return enqueueJob(deps, params);
     },
     readJob: (id) => readAnyJob(sql, id),

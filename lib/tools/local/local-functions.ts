@@ -97,6 +97,7 @@ type OfSettings =
   | "webhookAllow"
   | "webhookAdvice"
   | "eventSources"
+  | "targetPrefixes"
   | "corsOrigins"
   | "lifecycle"
   | "functionLog";
@@ -126,6 +127,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
     CARILLON_LOG: parts.functionLog,
     DATABASE_PREPARE: parts.databasePrepare,
     CARILLON_TARGET_EVENT_SOURCES: parts.eventSources,
+    TARGET_PREFIXES: parts.targetPrefixes,
     ...parts.lifecycle,
   };
   const as = (role: keyof DatabaseUrls): Environment => ({ ...common, DATABASE_URL: parts.databases[role] });

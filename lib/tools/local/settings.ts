@@ -6,6 +6,7 @@ import { lifecycleFrom } from "../../config/lifecycle.ts";
 import { pageNameForm, pageNamePattern } from "../../config/page-name.ts";
 import { type PrefixWeight, parsePrefixWeights } from "../../config/prefix-weights.ts";
 import { parseQuotas, type QuotaLimit } from "../../config/quota-setting.ts";
+import { parseTargetPrefix } from "../../config/target-prefixes.ts";
 import { reachFrom } from "../../webhook/reach.ts";
 import { hostForm, isHost } from "./callers.ts";
 
@@ -26,6 +27,8 @@ export interface LocalSettings {
   webhookAllow: string | undefined;
   /** The sources of events that schedules may use, separated by commas. */
   eventSources: string | undefined;
+  /** The targets that only schedules of some keys may name, one per line. */
+  targetPrefixes: string;
   /**
    * The events to publish on the local bus: `LIFECYCLE_EVENTS` and `CARILLON_EVENTS_BUS`, as the
    * functions read them.
@@ -73,6 +76,7 @@ export function readSettings(env: Environment): LocalSettings {
     databasePrepare: readDatabasePrepare(given(env, "DATABASE_PREPARE")),
     webhookAllow: readWebhookAllow(env),
     eventSources: readEventSources(env),
+    targetPrefixes: readEntries(env, "CARILLON_TARGET_PREFIXES", checkedTargetPrefixes).join("\n"),
     lifecycle: readLifecycle(env),
     quotas: readEntries(env, "CARILLON_QUOTAS", parseQuotas),
     prefixWeights: readEntries(env, "CARILLON_PREFIX_WEIGHTS", parsePrefixWeights),
@@ -109,6 +113,12 @@ function readWebhookAllow(env: Environment): string | undefined {
 function readEventSources(env: Environment): string | undefined {
   eventSourcesFrom(env);
   return given(env, "CARILLON_TARGET_EVENT_SOURCES");
+}
+
+/** Checked when the stack starts, and read again by its functions. */
+function checkedTargetPrefixes(texts: readonly string[]): string[] {
+  for (const text of texts) parseTargetPrefix(text);
+  return [...texts];
 }
 
 /** Checked when the stack starts, too. */

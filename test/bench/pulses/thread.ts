@@ -40,7 +40,12 @@ async function read(seconds: readonly (readonly [number, number])[]): Promise<nu
   const invoke = async () => {
     for (const [shard, second] of waiting) {
       for (let after: PulsePlace | null | undefined; after !== null; ) {
-        const page = await readPulses(sql, { shard, second, targets: null, teams: null }, after ?? null, new Date());
+        const page = await readPulses(
+          sql,
+          { shard, second, targets: null, teams: null },
+          after ?? null,
+          new Date(),
+        );
         for (const { envelopes } of page.pulses) pulses += envelopes.length;
         after = page.next;
       }

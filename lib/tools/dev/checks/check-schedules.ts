@@ -19,7 +19,7 @@ import { scheduleSource } from "../schedules/schedule-source.ts";
 export interface CheckParts {
   folder: string;
   now: Date;
-  local: Pick<LocalSettings, "webhookAllow" | "webhookAdvice" | "eventSources">;
+  local: Pick<LocalSettings, "webhookAllow" | "webhookAdvice" | "eventSources" | "targetPrefixes">;
   /** The handlers of the project; null if its module cannot be loaded, which is a fault of its own. */
   handlers: readonly JobHandler[] | null;
 }
@@ -54,11 +54,12 @@ function acceptanceFor({ handlers, local }: CheckParts): Pick<Acceptance, "body"
     CARILLON_WEBHOOK_ALLOW: local.webhookAllow,
     CARILLON_WEBHOOK_ADVICE: local.webhookAdvice,
     CARILLON_TARGET_EVENT_SOURCES: local.eventSources,
+    TARGET_PREFIXES: local.targetPrefixes,
   });
   const acceptance = acceptanceOf({ handlers: handlers ?? [], targets });
   if (handlers !== null) return acceptance;
   return {
-    body: (body) => ("handler" in body.target ? undefined : acceptance.body(body)),
+    body: (body, key) => ("handler" in body.target ? undefined : acceptance.body(body, key)),
     besides: () => [],
   };
 }
@@ -95,7 +96,7 @@ function refuseUnplanned(
 ): void {
   const { isOver, isRelative } = momentOf(body, key, now.getTime());
   const refusals = refusalsOf(
-    () => acceptance.body(body),
+    () => acceptance.body(body, key),
     () => {
       // A schedule that is over is not made, which is no fault.
       if (isOver) return;
