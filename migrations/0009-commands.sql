@@ -52,6 +52,10 @@ create table carillon.inbox (
   at timestamptz(3) not null,
   -- The role that logged in.
   caller text not null,
+  -- The prefix to which the role was restricted when it called, as the holds of its commands keep it; empty for all keys.
+  reach text collate "C" not null,
+  -- The key that the command names, as the call has checked it.
+  key text collate "C" not null,
   command jsonb not null,
   -- Length of the command as text: limits how much is read at once without reading it.
   bytes int not null

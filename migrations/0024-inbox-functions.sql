@@ -176,7 +176,7 @@ create or replace function carillon.put_schedule(schedule jsonb) returns bigint
 
 -- For the owner of Carillon: restricts a role and its members to keys that begin with the prefix. An earlier
 -- prefix of the role is replaced. A null prefix lifts the restriction. A prefix may end with a blank, though
--- a key may not. The prefix has quotas from then on.
+-- a key may not. The prefix has quotas from then on. Commands that wait keep the reach of their call.
 -- Locks: the row of the role in caller_prefixes; then as carillon.keep_team.
 -- Returns: nothing. Raises SQLSTATE 22023 if there is no such role, or if no key can begin with the prefix.
 -- Called by: the owner of Carillon by hand (docs/sql.md); no code of Carillon.
@@ -242,6 +242,8 @@ end $$;
 -- Faults that the command alone shows are refused at once; the full check is made when the command is
 -- applied. Relative times count from this call. The function runs with the rights of the owner; the caller is
 -- the role that logged in.
+-- The command keeps its key and its reach: of the prefixes that the role has now, the longest one that the key
+-- begins with. A later change of the restriction alters no command that waits.
 -- Locks: none.
 -- Returns: the number of the command in the inbox. Raises SQLSTATE 22023 if the command is not understood,
 -- 42501 if the role may not use the key, and 53400 if the role has too many commands in the inbox.
@@ -257,6 +259,7 @@ declare
   v_key text;
   v_fault text;
   v_prefixes text[] := carillon.inbox_prefixes(session_user);
+  v_reach text;
   v_command jsonb := command;
   v_bytes int;
   v_id bigint;
@@ -288,11 +291,13 @@ begin
   if v_fault is not null then
     raise exception 'The command is not understood: %', v_fault using errcode = '22023';
   end if;
-  if v_prefixes is not null and not exists (select from unnest(v_prefixes) p where starts_with(v_key, p)) then
+  select p into v_reach from unnest(v_prefixes) p where starts_with(v_key, p) order by length(p) desc limit 1;
+  if v_prefixes is not null and v_reach is null then
     raise exception 'Your role reaches keys that begin with %', array_to_string(array(select to_json(p) from unnest(v_prefixes) p), ' or ')
       using errcode = '42501';
   end if;
-  insert into carillon.inbox (at, caller, command, bytes) values (carillon.clock(), session_user, v_command, v_bytes) returning id into v_id;
+  insert into carillon.inbox (at, caller, reach, key, command, bytes)
+  values (carillon.clock(), session_user, coalesce(v_reach, ''), v_key, v_command, v_bytes) returning id into v_id;
   -- Counting with each command would cost more than the command itself.
   if v_id % 100 = 0 then perform carillon.refuse_full_inbox(coalesce(v_prefixes[1], '')); end if;
   return v_id;

@@ -15,12 +15,11 @@ import type { Acceptance } from "./acceptance.ts";
 import {
   applyCommands,
   type CommandResult,
-  keyIn,
   type ReadCommand,
   readCommands,
   readOrRefuse,
 } from "./apply-commands.ts";
-import type { Command } from "./command-shape.ts";
+import { type Command, keyIn } from "./command-shape.ts";
 
 export interface BatchDeps extends EditDeps {
   acceptance: Acceptance;

@@ -4,7 +4,7 @@ import type { EditDeps } from "../edit/edit-transaction.ts";
 import { eachWithinLimit } from "../job/schema-time.ts";
 import { Refusal } from "../refusal.ts";
 import type { Acceptance } from "./acceptance.ts";
-import { belowVerb, type Command, readCommand } from "./command-shape.ts";
+import { belowVerb, type Command, keyIn, readCommand } from "./command-shape.ts";
 /** A command after it was read, or the reason why it could not be read. */
 export type ReadCommand = { operation: Operation; verb: string } | { key: string | null; refusal: Refused };
 
@@ -56,14 +56,3 @@ export const notDone: Refused = {
   message: "It was not done: another operation of the same call was refused.",
   faults: [],
 };
-
-/** The key that a command names, also if the command has other faults; null if there is none. */
-export function keyIn(input: unknown): string | null {
-  if (typeof input !== "object" || input === null) return null;
-  for (const value of Object.values(input)) {
-    if (typeof value === "string") return value.slice(0, 255);
-    if (typeof value === "object" && value !== null && "key" in value && typeof value.key === "string")
-      return value.key.slice(0, 255);
-  }
-  return null;
-}

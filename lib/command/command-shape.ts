@@ -113,9 +113,8 @@ function verbOf(input: unknown) {
   if (typeof input !== "object" || input === null || Array.isArray(input))
     throw notUnderstood([{ path: "", message: `takes an object with one of ${verbs.join(", ")}` }]);
   const members: Partial<Record<string, unknown>> = { ...input };
-  const found = verbs.filter((verb) => Object.hasOwn(members, verb));
-  const [verb] = found;
-  if (verb === undefined || found.length > 1)
+  const verb = onlyVerb(members);
+  if (verb === null)
     throw notUnderstood([{ path: "", message: `takes one of ${verbs.join(", ")}, and one alone` }]);
   const { [verb]: value, ...beside } = members;
   const shaped = conditionsShape.safeParse(beside, { reportInput: true });
@@ -123,6 +122,24 @@ function verbOf(input: unknown) {
   if (shaped.data.ifNoneMatch !== undefined && verb !== "put")
     throw notUnderstood([{ path: "ifNoneMatch", message: "applies to `put` only" }]);
   return { verb, value, conditions: shaped.data };
+}
+
+/** The verb of an operation; null without one, and with several. */
+function onlyVerb(input: object): Verb | null {
+  const [verb = null, ...others] = verbs.filter((each) => Object.hasOwn(input, each));
+  return others.length === 0 ? verb : null;
+}
+
+/**
+ * The key that the verb of a command names, also if the command has other faults; null if there is
+ * none. Other members are not looked at: a refused command is listed to the team of this key.
+ */
+export function keyIn(input: unknown): string | null {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return null;
+  const verb = onlyVerb(input);
+  const value: unknown = verb === null ? undefined : Reflect.get(input, verb);
+  const key: unknown = typeof value === "object" && value !== null ? Reflect.get(value, "key") : value;
+  return typeof key === "string" ? key.slice(0, 255) : null;
 }
 
 /** The key of an operation. All verbs but `put` and `patch` may have just the key as their value. */

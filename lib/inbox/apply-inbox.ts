@@ -7,7 +7,7 @@ import { type Halved, inHalves, mayBeOfARow, OfNoRow } from "../quarantine/in-ha
 import { putAside as putRowsAside } from "../quarantine/try-rows.ts";
 import { applyTogether, type RefusedRow, refuseTogether, type UnderstoodRow } from "./apply-rows.ts";
 import { forgetGone, type InboxRow, readCommandRows, waitingCommands } from "./inbox-rows.ts";
-import { keyIn, type ReadRow, readInboxRow } from "./read-inbox.ts";
+import { type ReadRow, readInboxRow } from "./read-inbox.ts";
 
 export interface InboxDeps extends EditDeps {
   acceptance: Acceptance;
@@ -130,7 +130,7 @@ async function applyRows(run: Run, rows: readonly InboxRow[], tried: boolean): P
   for (const [index, row] of rows.entries()) {
     const read = reads[index];
     if (read === undefined) run.left += 1;
-    else if ("error" in read) await putAside(run, { row, key: keyIn(JSON.parse(row.command)) }, read.error);
+    else if ("error" in read) await putAside(run, row, read.error);
     else if ("operation" in read) understood.push(read);
     else refused.push(read);
   }
@@ -173,7 +173,8 @@ async function tryAll<Row extends ReadRow>(
       const [first, ...others] = some;
       // Set aside at once, so that later commands of its key wait, and the record exists even if
       // this run is killed.
-      if (first !== undefined && others.length === 0 && mayBeOfARow(error)) await putAside(run, first, error);
+      if (first !== undefined && others.length === 0 && mayBeOfARow(error))
+        await putAside(run, first.row, error);
       throw error;
     }
   };
@@ -182,7 +183,7 @@ async function tryAll<Row extends ReadRow>(
   const { left } = await trying.catch((error: unknown) => {
     throw error instanceof OfNoRow ? error.cause : error;
   });
-  for (const { row, key } of left) leave(run, row, key);
+  for (const { row } of left) leave(run, row);
   run.left += left.length;
 }
 
@@ -204,14 +205,13 @@ function waitsFor(failedAt: string | undefined, { id }: InboxRow): boolean {
 }
 
 /** Leaves a command to the next run, so that later commands of its key wait too. */
-function leave(run: Run, { id }: InboxRow, key: string | null): void {
-  if (key === null) return;
+function leave(run: Run, { id, key }: InboxRow): void {
   const known = run.failedAt.get(key);
   if (known === undefined || BigInt(id) < BigInt(known)) run.failedAt.set(key, id);
 }
 
-async function putAside(run: Run, { row, key }: Pick<ReadRow, "row" | "key">, error: unknown): Promise<void> {
+async function putAside(run: Run, row: InboxRow, error: unknown): Promise<void> {
   run.failed += 1;
-  leave(run, row, key);
-  await putRowsAside({ ...run, consumer: "inbox" }, [{ item: row.id, error, detail: { key } }]);
+  leave(run, row);
+  await putRowsAside({ ...run, consumer: "inbox" }, [{ item: row.id, error, detail: { key: row.key } }]);
 }

@@ -104,7 +104,7 @@ function foundNothing({ kind, ifMatch }: Operation, result: Applied | undefined)
 }
 
 function refusalOf(
-  { row: { id }, key, command }: ReadRow,
+  { row: { id, key }, command }: ReadRow,
   { message, faults }: Pick<Refused, "message" | "faults">,
 ): InboxRefusal {
   return { id, key, command: withoutCredentials(command), problem: message, faults };

@@ -10,6 +10,10 @@ export interface InboxRow {
   at: Date;
   /** The role that had logged in. */
   caller: string;
+  /** The prefix to which the role was restricted at the call; empty for all keys. */
+  reach: string;
+  /** The key that the call has checked. */
+  key: string;
   /** JSON text, in which numbers keep all their digits. */
   command: string;
 }
@@ -17,7 +21,7 @@ export interface InboxRow {
 /** The reason why a command was not applied. */
 export interface InboxRefusal {
   id: string;
-  key: string | null;
+  key: string;
   /** Without credentials. */
   command: Json;
   problem: string;
@@ -36,8 +40,7 @@ export interface Listed {
 
 /**
  * The oldest commands after a number, in their order, without those that are set aside themselves.
- * Commands that wait for another one of their key are left out later, when they are read: the key
- * is inside the command, and extracting it here would read every listed command.
+ * Commands that wait for another one of their key are left out later, when they are read.
  */
 export async function waitingCommands(
   sql: Sql,
@@ -69,7 +72,7 @@ const numberOf = (sql: Sql) => sql`case when ${isNumber(sql)} then item::bigint 
 const setAsideIds = (sql: Sql) =>
   sql`select ${numberOf(sql)} from carillon.quarantine where consumer = 'inbox' and ${isNumber(sql)}`;
 
-/** Usually there is no entry, and then no key has to be extracted from a command. */
+/** Usually there is no entry, and then no key has to be compared. */
 async function hasAside(sql: Sql): Promise<boolean> {
   const [some] = await sql`select from carillon.quarantine where consumer = 'inbox' limit 1`;
   return some !== undefined;
@@ -79,17 +82,8 @@ const waits = (sql: Sql) => sql`next_at > (select carillon.clock())`;
 
 /** The subquery is not correlated, so that its list is read once and probed by hash. */
 const hasNoKeyThatWaits = (sql: Sql) => sql`
-  coalesce(${keyOf(sql)}, '') not in (
+  key not in (
     select detail->>'key' from carillon.quarantine where consumer = 'inbox' and detail->>'key' is not null and ${waits(sql)})`;
-
-/**
- * The same as `keyIn`. A command has one verb; its value is the key (`{"resume": "a"}`) or an object
- * with a `key`.
- */
-const keyOf = (sql: Sql) => sql`(
-  select coalesce(v ->> 'key', v #>> '{}')
-  from (select coalesce(command -> 'put', command -> 'patch', command -> 'delete', command -> 'pause', command -> 'resume', command -> 'job') as v
-    offset 0) named)`;
 
 /** Drops entries of commands that no longer exist because an owner has deleted them. */
 export async function forgetGone(sql: Sql): Promise<void> {
@@ -103,7 +97,7 @@ export async function forgetGone(sql: Sql): Promise<void> {
 export async function readCommandRows(sql: Sql, ids: readonly string[]): Promise<InboxRow[]> {
   const some = await hasAside(sql);
   return sql<InboxRow[]>`
-    select id, at, caller, command::text as command from carillon.inbox
+    select id, at, caller, reach, key, command::text as command from carillon.inbox
     where id = any(${[...ids]}::bigint[]) ${some ? sql`and ${hasNoKeyThatWaits(sql)}` : sql``} order by id`;
 }
 

@@ -4,32 +4,31 @@ import { readCommands } from "../command/apply-commands.ts";
 import { refuseInexactNumbers } from "../command/exact-numbers.ts";
 import { refuseDeep } from "../command/json-depth.ts";
 import { Refusal } from "../refusal.ts";
-import { allKeys, type Caller } from "../schedule/shape/caller.ts";
+import { type Caller, reachOf } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import type { InboxRow } from "./inbox-rows.ts";
 
 /**
- * A command of the inbox after it was read, or the reason why it could not be read. `key` and
- * `command` exist in either case.
+ * A command of the inbox after it was read, or the reason why it could not be read. `command` exists
+ * in either case.
  */
-export type ReadRow = { row: InboxRow; key: string | null; command: Json } & (
+export type ReadRow = { row: InboxRow; command: Json } & (
   | { operation: Operation; verb: string }
   | { refusal: Refused }
 );
 
 /**
- * Reads a command with the role that wrote it as its caller. Its relative times count from the
- * call.
+ * Reads a command with the role that wrote it as its caller, which reaches the keys that it reached
+ * at the call. Its relative times count from the call.
  */
 export function readInboxRow(row: InboxRow, acceptance: Acceptance): ReadRow {
   const command: Json = JSON.parse(row.command);
-  const named = { row, command, key: keyIn(command) };
   const tooDeep = refusedBy(() => refuseDeep(row.command, "command"));
   // Too deep to be walked, so only the key is kept.
-  if (tooDeep !== null) return { row, key: named.key, command: { key: named.key }, refusal: tooDeep };
+  if (tooDeep !== null) return { row, command: { key: row.key }, refusal: tooDeep };
   const inexact = refusedBy(() => refuseInexactNumbers(row.command));
-  if (inexact !== null) return { ...named, refusal: inexact };
-  return { ...named, ...readInput(row, command, acceptance) };
+  if (inexact !== null) return { row, command, refusal: inexact };
+  return { row, command, ...readInput(row, command, acceptance) };
 }
 
 function refusedBy(check: () => void): Refused | null {
@@ -44,26 +43,14 @@ function refusedBy(check: () => void): Refused | null {
 }
 
 function readInput(
-  { id, caller: role, at }: InboxRow,
+  { id, caller: role, reach, at }: InboxRow,
   input: Json,
   acceptance: Acceptance,
 ): { operation: Operation; verb: string } | { refusal: Refused } {
   const origin = { via: "sql", request: id, at: at.toISOString() } as const;
-  const caller: Caller = { name: `sql:${role}`, reach: allKeys, origin };
+  const caller: Caller = { name: `sql:${role}`, reach: reachOf(reach), origin };
   const [read] = readCommands([{ input, caller, countFrom: at }], acceptance);
   if (read === undefined) throw new Error(`Command ${id} of the inbox was not read.`);
   if ("refusal" in read) return { refusal: read.refusal };
   return read;
-}
-
-/** The key that a command names; `send_command` requires one. */
-export function keyIn(command: Json): string | null {
-  if (typeof command !== "object" || command === null || Array.isArray(command)) return null;
-  for (const [name, value] of Object.entries(command)) {
-    if (name.startsWith("if")) continue;
-    if (typeof value === "string") return value;
-    if (typeof value === "object" && value !== null && !Array.isArray(value))
-      return typeof value["key"] === "string" ? value["key"] : null;
-  }
-  return null;
 }

@@ -4,6 +4,7 @@ import { boundStatements, inItsTime } from "../db/bounded.ts";
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { lockInboxShared } from "../db/locks.ts";
+import type { Caller } from "../schedule/shape/caller.ts";
 import { type DeadCommand, forgetDead, noteDead } from "./dead-commands.ts";
 import type { IngestDeps } from "./ingest-deps.ts";
 import { lockMarks, MarksMoved, readMarks, writeMarks } from "./marks.ts";
@@ -33,6 +34,8 @@ export interface Chunk {
   dead: readonly DeadCommand[] | null;
   /** Whether a command without its schedule may wait for it. */
   mayWait(command: Understood): boolean;
+  /** The caller of earlier commands that are repeated; the queue if left out. */
+  as?: Caller;
   /** Runs last in the transaction. */
   after?: (tx: Tx, outcomes: ReadonlyMap<Understood, Outcome>) => Promise<void>;
 }
@@ -59,7 +62,7 @@ export async function applyChunk(deps: IngestDeps, chunk: Chunk): Promise<Map<Un
 }
 
 async function applyOnce(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood, Outcome>> {
-  const { commands, dead, mayWait, after } = chunk;
+  const { commands, dead, mayWait, as, after } = chunk;
   const oldest = oldestByKey(commands);
   const [now, markOf, standingOf] = await Promise.all([
     databaseClock(deps.sql),
@@ -67,7 +70,7 @@ async function applyOnce(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood
     readStandings(deps.sql, oldest),
   ]);
   const isReleased = await readReleases(deps.sql, commands, markOf);
-  const again = (kept: Kept) => operationAgain(deps, kept, now);
+  const again = (kept: Kept) => operationAgain(deps, kept, now, as);
   const plan = planChunk(commands, { memoryOf: markOf, standingOf, isReleased, again });
   // Only the marks of these commands are locked. Commands that are late need none: marks only grow,
   // so they stay late whatever other edits do meanwhile.
@@ -84,7 +87,7 @@ async function applyOnce(deps: IngestDeps, chunk: Chunk): Promise<Map<Understood
     );
     const lost = new Set(told.lost.map(({ kept }) => kept));
     await writeMarks(tx, remembered(taken, markOf, lost));
-    if (dead !== null) await noteDead(tx, [...dead, ...deadAmong(told.outcomes)]);
+    if (dead !== null) await noteDead(tx, [...dead, ...deadAmong(told.outcomes)], deps.prefix);
     await forgetDead(
       tx,
       taken.flatMap(({ received }) => (received.isAgain ? [received] : [])),

@@ -31,15 +31,25 @@ export interface DeadCommandRead {
 /** Larger commands are kept by the dead-letter queue alone. */
 const storedCharactersMax = 300_000;
 
-/** Records each command once, however often its message comes. */
-export async function noteDead(tx: Tx, dead: readonly DeadCommand[]): Promise<void> {
+/**
+ * Records each command once, however often its message comes. A key that the queue does not reach is
+ * left out: the command would be listed to the team of that key, which has not sent it.
+ */
+export async function noteDead(
+  tx: Tx,
+  dead: readonly DeadCommand[],
+  queuesPrefix: string | null,
+): Promise<void> {
   if (dead.length === 0) return;
+  const keys = dead.map(({ key }) =>
+    key?.startsWith(queuesPrefix ?? "") === true ? storablePart(key) : null,
+  );
   await tx`
     insert into carillon.dead_commands (message_id, place, command_id, at, key, refused_at, refusal, command)
     select message_id, place, command_id, at, key, carillon.clock(), refusal::jsonb, command::jsonb
     from unnest(${dead.map(({ messageId }) => messageId)}::text[], ${dead.map(({ place }) => place)}::int[],
       ${dead.map(({ commandId }) => commandId)}::text[], ${dead.map(({ at }) => at?.toISOString() ?? null)}::timestamptz[],
-      ${dead.map(({ key }) => (key === null ? null : storablePart(key)))}::text[],
+      ${keys}::text[],
       ${dead.map(({ refusal }) => JSON.stringify(refusal, storableMember))}::text[],
       ${dead.map(({ command }) => storedText(command))}::text[]) d (message_id, place, command_id, at, key, refusal, command)
     on conflict (message_id, place) do nothing`;

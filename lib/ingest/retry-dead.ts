@@ -15,8 +15,9 @@ export interface DeadRetried {
 
 /**
  * Tries a dead command again with its own id and time: if a newer command has arrived since, it is
- * passed over. The transaction that applies it deletes the record. If it is refused again, the
- * record stays, and the refusal is thrown.
+ * passed over. Newer commands that are repeated after it get the rights of its caller too. The
+ * transaction that applies it deletes the record. If it is refused again, the record stays, and the
+ * refusal is thrown.
  */
 export async function retryDead(
   deps: IngestDeps,
@@ -32,16 +33,14 @@ export async function retryDead(
   const now = await databaseClock(deps.sql);
   const received = commandWith(dead);
   const origin = { ...caller.origin, via: "queue" } as const;
-  const { understood, refused } = understand({ ...deps, refuseKey }, [received], now, {
-    name: queueName,
-    reach: caller.reach,
-    origin,
-  });
+  const as: Caller = { name: queueName, reach: caller.reach, origin };
+  const { understood, refused } = understand({ ...deps, refuseKey }, [received], now, as);
   for (const { refusal } of refused) throw new Refusal(refusal.kind, refusal.message, refusal.faults);
   const outcomes = await applyChunk(deps, {
     commands: understood,
     dead: null,
     mayWait: () => false,
+    as,
     after: async (tx, all) => {
       if ([...all.values()].every(({ became }) => became !== "refused")) await deleteDeadCommand(tx, id);
     },

@@ -95,7 +95,7 @@ describe("the role of a caller", () => {
         (role) => `set role ${role}`,
       ),
       "select carillon.restrict_caller('carillon_caller', null)",
-      `insert into carillon.inbox (at, caller, command, bytes) values (now(), 'bob', '{"delete": "a"}', 1)`,
+      `insert into carillon.inbox (at, caller, reach, key, command, bytes) values (now(), 'bob', '', 'a', '{"delete": "a"}', 1)`,
     ])
       await expect(ann.sql.unsafe(statement), statement).rejects.toMatchObject(denied);
   });

@@ -24,8 +24,8 @@ describe.each([
     database = await testDatabase("still");
     sql = connect({ DATABASE_URL: database.url }, { max: 1 });
     await sql`
-      insert into carillon.inbox (at, caller, command, bytes)
-      select carillon.clock(), 'shop', '{"delete": "a"}', 15 from generate_series(1, ${many}::int)`;
+      insert into carillon.inbox (at, caller, reach, key, command, bytes)
+      select carillon.clock(), 'shop', '', 'a', '{"delete": "a"}', 15 from generate_series(1, ${many}::int)`;
     await sql`
       insert into carillon.inbox_refusals (id, at, refused_at, caller, key, command, problem, faults)
       select 1000000 + n, carillon.clock(), carillon.clock() - n * interval '1 second', 'shop', concat('key-', n), '{}', 'No.', '[]'
@@ -79,8 +79,8 @@ test("at most eight megabytes of commands are read at once, but always one comma
   const database = await testDatabase("still");
   const sql = connect({ DATABASE_URL: database.url }, { max: 1 });
   await sql`
-    insert into carillon.inbox (at, caller, command, bytes)
-    select carillon.clock(), 'shop', '{"delete": "a"}', bytes from unnest(array[9000000, 1000000, 5000000, 4000000, 1]) bytes`;
+    insert into carillon.inbox (at, caller, reach, key, command, bytes)
+    select carillon.clock(), 'shop', '', 'a', '{"delete": "a"}', bytes from unnest(array[9000000, 1000000, 5000000, 4000000, 1]) bytes`;
   const listed = async (bounds: { most: number; together: number }) =>
     (await waitingCommands(sql, bounds)).map(({ ids }) => ids);
   expect(await listed({ most: 10, together: 10 })).toEqual([["1"], ["2", "3", "4"], ["5"]]);
@@ -94,8 +94,8 @@ test("listing the waiting commands reads no command, also if one is set aside, a
   const sql = connect({ DATABASE_URL: database.url }, { max: 1 });
   // As large as commands may be: each is stored apart from its row, in many parts.
   await sql`
-    insert into carillon.inbox (at, caller, command, bytes)
-    select carillon.clock(), 'shop', jsonb_build_object('put', jsonb_build_object('key', 'k-' || i % 2, 'payload',
+    insert into carillon.inbox (at, caller, reach, key, command, bytes)
+    select carillon.clock(), 'shop', '', 'k-' || i % 2, jsonb_build_object('put', jsonb_build_object('key', 'k-' || i % 2, 'payload',
       (select string_agg(md5(i::text || part), '') from generate_series(1, 500) part))), 16000 from generate_series(1, 20) i`;
   await sql`
     insert into carillon.quarantine (consumer, item, reason, detail, first_at, last_at, tries, next_at)

@@ -45,8 +45,8 @@ test.each([
 ])("a %s nested five thousand deep is refused, and stops no other command", async (_, command) => {
   // Inserted like a command from before such calls were refused.
   await world.sql`
-    insert into carillon.inbox (at, caller, command, bytes)
-    select carillon.clock(), 'shop', ${command(nested(5_000))}::text::jsonb, 20000`;
+    insert into carillon.inbox (at, caller, reach, key, command, bytes)
+    select carillon.clock(), 'shop', '', 'deep', ${command(nested(5_000))}::text::jsonb, 20000`;
   await put(world.caller.sql, { key: "good", when: "every 1h", target });
   await world.clock.advance(minute);
   await world.tick();

@@ -81,3 +81,22 @@ test("A command that a team's admin sends again has the rights of that admin", a
   expect((await api.send("POST", again)).json).toMatchObject({ change: "changed" });
   expect(await standing()).toEqual([]);
 });
+
+test("A newer command of the queue that is repeated after a retry has the rights of the admin who retries", async () => {
+  await api.clock.advance(1_000);
+  const at = api.clock.now();
+  await api.sql`
+    insert into carillon.dead_commands (message_id, place, command_id, at, key, refused_at, refusal, command)
+    values ('old', 0, 'old', ${at}, 'team:a', ${at}, '{"kind": "conflict", "message": "It waited."}',
+      ${JSON.stringify({ put: { key: "team:a", ...free, group: "shared" } })}::text::jsonb)`;
+  await api.clock.advance(1_000);
+  await sendCommands(api, [{ patch: { key: "team:a", group: null } }], "team:");
+  await api.send("POST", "/v1/groups/shared/pause", { body: { owner: "night" } });
+  expect(await standing()).toEqual([]);
+  const [command] = await dead();
+  const again = `/v1/commands/dead/${command?.id}/retry`;
+  const retried = await api.send("POST", again, { headers: { authorization: `Bearer ${team}` } });
+  expect(retried.json).toMatchObject({ change: "changed" });
+  expect(await standing()).toMatchObject([{ scope: "group", owner: "night" }]);
+  await api.send("POST", "/v1/groups/shared/resume", { body: { owner: "night" } });
+});

@@ -237,10 +237,13 @@ describe("a command that is not applied", () => {
 
   test("a command for a key outside the queue's prefix is dead", async () => {
     world.deps.prefix = "team:";
-    await world.command(put(1));
+    await world.ingest([{ id: key, body: put(1) }]);
     world.deps.prefix = null;
     expect(await read()).toBeNull();
-    expect(await dead()).toMatchObject([{ kind: "forbidden" }]);
+    expect(
+      await world.carillon.sql`
+        select key, refusal->>'kind' as kind from carillon.dead_commands where message_id = ${key}`,
+    ).toEqual([{ key: null, kind: "forbidden" }]);
   });
 
   test("the log of a refused command never shows a secret", async () => {

@@ -45,7 +45,7 @@ test("a command that is applied in a second delivery is no longer listed as dead
     id: "mended",
     body: { put: { key: "mended", when: "every 1h", target: { queue: "demo" } } },
   };
-  const dead = () => world.carillon.sql`select from carillon.dead_commands where key = 'mended'`;
+  const dead = () => world.carillon.sql`select from carillon.dead_commands where message_id = 'mended'`;
   world.deps.prefix = "team:";
   await world.ingest([message]);
   world.deps.prefix = null;

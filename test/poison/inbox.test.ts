@@ -133,8 +133,8 @@ test("Commands behind a whole run of commands that wait for one in quarantine ar
   world.more.tick = { acceptance: failing };
   await world.tick();
   await world.sql`
-    insert into carillon.inbox (at, caller, command, bytes)
-    select carillon.clock(), 'shop', '{"resume": "kept"}', 18 from generate_series(1, 250001)`;
+    insert into carillon.inbox (at, caller, reach, key, command, bytes)
+    select carillon.clock(), 'shop', '', 'kept', '{"resume": "kept"}', 18 from generate_series(1, 250001)`;
   await putAll([{ key: "behind" }]);
   await world.tick();
   expect(await readSchedule(world.sql, "behind")).not.toBeNull();

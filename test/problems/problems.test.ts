@@ -185,10 +185,11 @@ describe("the problems", () => {
       refusal: { kind: "invalid" as const, message: "no", faults: [] },
       command: {},
     };
-    await noteDead(world.sql, [
+    const both = [
       { ...dead, place: 0, key: "a:1" },
       { ...dead, place: 1, key: null },
-    ]);
+    ];
+    await noteDead(world.sql, both, null);
     await world.sql`
       insert into carillon.inbox_refusals (id, at, refused_at, caller, key, command, problem, faults)
       values (7, carillon.clock(), carillon.clock(), 'shop', 'a:1', '{}', 'no', '[]')`;

@@ -45,7 +45,8 @@ test("A quarantined plan entry without a schedule id is retried by its item", as
 
 test("A quarantined inbox entry whose item is not a number hides no command, and is dropped", async () => {
   await world.sql`
-    insert into carillon.inbox (at, caller, command, bytes) values (carillon.clock(), 'shop', '{"delete": "a"}', 10)`;
+    insert into carillon.inbox (at, caller, reach, key, command, bytes)
+    values (carillon.clock(), 'shop', '', 'a', '{"delete": "a"}', 10)`;
   await write("inbox", "abc");
   const lists = await waitingCommands(world.sql, { most: 10, together: 10 });
   expect(lists).toMatchObject([{ ids: ["1"], tried: false }]);

@@ -1,6 +1,6 @@
 -- For the owner of Carillon: restricts a role and its members to keys that begin with the prefix. An earlier
 -- prefix of the role is replaced. A null prefix lifts the restriction. A prefix may end with a blank, though
--- a key may not. The prefix has quotas from then on.
+-- a key may not. The prefix has quotas from then on. Commands that wait keep the reach of their call.
 -- Locks: the row of the role in caller_prefixes; then as carillon.keep_team.
 -- Returns: nothing. Raises SQLSTATE 22023 if there is no such role, or if no key can begin with the prefix.
 -- Called by: the owner of Carillon by hand (docs/sql.md); no code of Carillon.

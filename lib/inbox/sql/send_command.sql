@@ -6,6 +6,8 @@
 -- Faults that the command alone shows are refused at once; the full check is made when the command is
 -- applied. Relative times count from this call. The function runs with the rights of the owner; the caller is
 -- the role that logged in.
+-- The command keeps its key and its reach: of the prefixes that the role has now, the longest one that the key
+-- begins with. A later change of the restriction alters no command that waits.
 -- Locks: none.
 -- Returns: the number of the command in the inbox. Raises SQLSTATE 22023 if the command is not understood,
 -- 42501 if the role may not use the key, and 53400 if the role has too many commands in the inbox.
@@ -21,6 +23,7 @@ declare
   v_key text;
   v_fault text;
   v_prefixes text[] := carillon.inbox_prefixes(session_user);
+  v_reach text;
   v_command jsonb := command;
   v_bytes int;
   v_id bigint;
@@ -52,11 +55,13 @@ begin
   if v_fault is not null then
     raise exception 'The command is not understood: %', v_fault using errcode = '22023';
   end if;
-  if v_prefixes is not null and not exists (select from unnest(v_prefixes) p where starts_with(v_key, p)) then
+  select p into v_reach from unnest(v_prefixes) p where starts_with(v_key, p) order by length(p) desc limit 1;
+  if v_prefixes is not null and v_reach is null then
     raise exception 'Your role reaches keys that begin with %', array_to_string(array(select to_json(p) from unnest(v_prefixes) p), ' or ')
       using errcode = '42501';
   end if;
-  insert into carillon.inbox (at, caller, command, bytes) values (carillon.clock(), session_user, v_command, v_bytes) returning id into v_id;
+  insert into carillon.inbox (at, caller, reach, key, command, bytes)
+  values (carillon.clock(), session_user, coalesce(v_reach, ''), v_key, v_command, v_bytes) returning id into v_id;
   -- Counting with each command would cost more than the command itself.
   if v_id % 100 = 0 then perform carillon.refuse_full_inbox(coalesce(v_prefixes[1], '')); end if;
   return v_id;

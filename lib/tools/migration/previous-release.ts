@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "4e5b54b29d64e5ed913e7d75f79d03ed16f0fb3aea9fcc8055eda513dbaaf504",
+  migrationsDigest: "2145c9e9567c92d9302db85f53ee00a54b00469bfcb976de5e40e853ac5baf75",
 } as const;

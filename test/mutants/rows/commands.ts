@@ -211,7 +211,7 @@ export const commandRows: readonly Mutant[] = [
   {
     name: "inbox: commands after a waiting one wait too",
     file: "lib/inbox/inbox-rows.ts",
-    text: "coalesce(${keyOf(sql)}, '') not in (",
+    text: "key not in (",
     replacement: "'' not in (",
     tests: ["test/poison/inbox.test.ts"],
   },

@@ -1,4 +1,5 @@
 import type { Mutant } from "../mutant.ts";
+import { commandReachRows } from "./command-reach.ts";
 import { commandRows } from "./commands.ts";
 
 const chunk = "lib/ingest/apply-chunk.ts";
@@ -21,6 +22,7 @@ const beatTest = "test/pulse/beat.test.ts";
 /** Commands of the queue and of SQL, repeated requests, deletion of old rows, and pulses. */
 export const ingest: readonly Mutant[] = [
   ...commandRows,
+  ...commandReachRows,
   {
     name: "a put is applied in its order",
     file: memory,
