@@ -240,8 +240,8 @@ export const oneJobRows: readonly Mutant[] = [
   {
     name: "a job with an unreadable stored target fails alone",
     file: "lib/target/deliver.ts",
-    text: "if (known.length === jobs.length) return deliver(jobs, context);",
-    replacement: "if (known.length <= jobs.length) return deliver(jobs, context);",
+    text: "if (faults.every((fault) => fault === null)) return deliver(jobs, context);",
+    replacement: "if (faults.length === jobs.length) return deliver(jobs, context);",
     tests: ["test/poison/odd-version.test.ts"],
   },
   {

@@ -255,4 +255,25 @@ export const teamRows: readonly Mutant[] = [
     replacement: "0",
     tests: ["test/pulse/beat.test.ts"],
   },
+  {
+    name: "a target of other keys is refused by each way in",
+    file: "lib/command/allowed-targets.ts",
+    text: "...(key === null ? [] : faultsOfKey(allowed, target, key))",
+    replacement: "...(key !== undefined ? [] : faultsOfKey(allowed, target, key))",
+    tests: ["test/api/target-prefixes.test.ts"],
+  },
+  {
+    name: "a worker refuses a job whose target is for other keys",
+    file: "lib/target/deliver.ts",
+    text: "  if (paths.length === 0) return null;\n",
+    replacement: "  if (paths.length >= 0) return null;\n",
+    tests: ["test/target/deliver.test.ts"],
+  },
+  {
+    name: "a name of a target is the same with region, account and alias",
+    file: "lib/config/target-prefixes.ts",
+    text: 'lambda.startsWith("arn:") ? parts[6] : parts[0]',
+    replacement: 'lambda.startsWith("arn:") ? parts[7] : parts[0]',
+    tests: ["test/command/target-prefixes.test.ts"],
+  },
 ];
