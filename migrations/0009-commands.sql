@@ -29,6 +29,8 @@ create table carillon.dead_commands (
   at timestamptz(3),
   -- Null where the command did not tell its key.
   key text collate "C",
+  -- The prefix of the keys that its queue reaches. Null where the queue reaches all keys.
+  queue_prefix text collate "C",
   refused_at timestamptz(3) not null,
   -- The problem's fields: kind, message, faults.
   refusal jsonb not null,
@@ -41,8 +43,8 @@ create table carillon.dead_commands (
 );
 -- Read by the tick, which deletes them after the retention.
 create index dead_commands_refused on carillon.dead_commands (refused_at);
--- Read by the problems of a prefix.
-create index dead_commands_key on carillon.dead_commands (key);
+-- Read by the problems of a prefix. A key beyond its queue's prefix is one that another team's sender has named.
+create index dead_commands_key on carillon.dead_commands (key) where queue_prefix is null or starts_with(key, queue_prefix);
 
 -- The SQL inbox: commands of callers that share the database. A command is written in the caller's own transaction, and a rollback
 -- withdraws it. The next tick applies it, or at once a request over HTTP.

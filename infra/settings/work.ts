@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ingestPrefixForm, ingestPrefixPattern } from "../../lib/config/prefix-rates.ts";
 import { textList, textOrToken, wholeNumber } from "./shapes.ts";
 
 /** Concurrency. */
@@ -21,10 +22,7 @@ export const workSettings = {
    */
   ingestConcurrency: wholeNumber(2, 1_000).default(2),
   /** The prefix of keys that commands from the queue may name. Default: all keys. */
-  ingestPrefix: z
-    .string()
-    .regex(/^[^/?#%\\\s]{1,255}$/, "it takes a prefix of keys")
-    .optional(),
+  ingestPrefix: z.string().regex(ingestPrefixPattern, ingestPrefixForm).optional(),
   /**
    * The roles and users, also of other accounts, that alone may send commands to the queue; services
    * such as EventBridge are not affected. Default: the policies of this account's IAM decide.

@@ -13,6 +13,11 @@ export interface DeadCommand {
   commandId: string | null;
   at: InstantText | null;
   key: string | null;
+  /**
+   * The prefix of the keys that its queue reaches; null for all keys. A command for another key
+   * cannot be retried.
+   */
+  queuePrefix: string | null;
   refusedAt: InstantText;
   error: ProblemDocument;
   /** The command as received, with credentials hidden. Lists omit payloads. */

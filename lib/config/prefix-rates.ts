@@ -14,6 +14,10 @@ const rateForm = /^[1-9]\d{0,8}\/[smh]$/;
 /** The beginning of a key. */
 export const prefixForm = /^[^\s/?#%\\\p{Cc}][^/?#%\\\p{Cc}]{0,254}$/u;
 
+/** The prefixes to which the queue of commands may be limited. */
+export const ingestPrefixPattern = /^[^/?#%\\\s]{1,255}$/;
+export const ingestPrefixForm = "it takes a prefix of keys";
+
 /** Throws a sentence with the allowed form. */
 export function parsePrefixRate(text: string): PrefixRate {
   // A prefix may contain `=`, and a rate does not.

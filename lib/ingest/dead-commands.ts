@@ -23,33 +23,40 @@ export interface DeadCommandRead {
   commandId: string | null;
   at: Date | null;
   key: string | null;
+  /** The prefix of the keys that its queue reaches; null for all keys. */
+  queuePrefix: string | null;
   refusedAt: Date;
   refusal: Refused;
   command: unknown;
 }
 
+/**
+ * Whether the command names a key that its queue does not reach. The sender chose that key, and the
+ * team of the key has nothing to do with it.
+ */
+export function isBeyondQueue({ key, queuePrefix }: Pick<DeadCommandRead, "key" | "queuePrefix">): boolean {
+  return key !== null && queuePrefix !== null && !key.startsWith(queuePrefix);
+}
+
+/** SQL: `isBeyondQueue` is false, in the words of the index on keys. */
+export const isWithinQueue = (tx: Tx) => tx`(queue_prefix is null or starts_with(key, queue_prefix))`;
+
 /** Larger commands are kept by the dead-letter queue alone. */
 const storedCharactersMax = 300_000;
 
-/**
- * Records each command once, however often its message comes. A key that the queue does not reach is
- * left out: the command would be listed to the team of that key, which has not sent it.
- */
+/** Records each command of one queue once, however often its message comes. */
 export async function noteDead(
   tx: Tx,
   dead: readonly DeadCommand[],
-  queuesPrefix: string | null,
+  queuePrefix: string | null,
 ): Promise<void> {
   if (dead.length === 0) return;
-  const keys = dead.map(({ key }) =>
-    key?.startsWith(queuesPrefix ?? "") === true ? storablePart(key) : null,
-  );
   await tx`
-    insert into carillon.dead_commands (message_id, place, command_id, at, key, refused_at, refusal, command)
-    select message_id, place, command_id, at, key, carillon.clock(), refusal::jsonb, command::jsonb
+    insert into carillon.dead_commands (message_id, place, command_id, at, key, queue_prefix, refused_at, refusal, command)
+    select message_id, place, command_id, at, key, ${queuePrefix}::text, carillon.clock(), refusal::jsonb, command::jsonb
     from unnest(${dead.map(({ messageId }) => messageId)}::text[], ${dead.map(({ place }) => place)}::int[],
       ${dead.map(({ commandId }) => commandId)}::text[], ${dead.map(({ at }) => at?.toISOString() ?? null)}::timestamptz[],
-      ${keys}::text[],
+      ${dead.map(({ key }) => (key === null ? null : storablePart(key)))}::text[],
       ${dead.map(({ refusal }) => JSON.stringify(refusal, storableMember))}::text[],
       ${dead.map(({ command }) => storedText(command))}::text[]) d (message_id, place, command_id, at, key, refusal, command)
     on conflict (message_id, place) do nothing`;
@@ -104,17 +111,29 @@ interface Row extends Omit<DeadCommandRead, "refusal"> {
 }
 
 const columns = (sql: Tx) => sql`
-  id, message_id as "messageId", place, command_id as "commandId", at, key, refused_at as "refusedAt", refusal, command`;
+  id, message_id as "messageId", place, command_id as "commandId", at, key, queue_prefix as "queuePrefix",
+  refused_at as "refusedAt", refusal, command`;
 
-/** Newest first; `before` is the id at which the page before ended. */
+export interface DeadSearch {
+  /** The beginning of the keys. */
+  prefix?: string | undefined;
+  /** Leaves out commands for keys that their queue does not reach. */
+  isForTeam: boolean;
+  limit: number;
+  /** The id at which the page before ended. */
+  before?: string | undefined;
+}
+
+/** Newest first. */
 export async function listDeadCommands(
   sql: Tx,
-  { prefix, limit, before }: { prefix?: string | undefined; limit: number; before?: string | undefined },
+  { prefix, isForTeam, limit, before }: DeadSearch,
 ): Promise<{ items: DeadCommandRead[]; next?: string }> {
   const rows = await sql<Row[]>`
     select ${columns(sql)} from carillon.dead_commands
     where ${before === undefined ? sql`true` : sql`id < ${before}`}
       and ${prefix === undefined ? sql`true` : sql`starts_with(key, ${prefix})`}
+      and ${isForTeam ? isWithinQueue(sql) : sql`true`}
     order by id desc limit ${limit + 1}`;
   const items = rows.slice(0, limit).map(toRead);
   const last = items.at(-1);

@@ -2,7 +2,7 @@ import { databaseClock } from "../db/database-clock.ts";
 import { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import { applyChunk, type Outcome } from "./apply-chunk.ts";
-import { deleteDeadCommand, readDeadCommand } from "./dead-commands.ts";
+import { deleteDeadCommand, isBeyondQueue, readDeadCommand } from "./dead-commands.ts";
 import type { IngestDeps } from "./ingest-deps.ts";
 import { commandWith } from "./received.ts";
 import { queueName } from "./standing.ts";
@@ -17,10 +17,10 @@ export interface DeadRetried {
  * Tries a dead command again with its own id and time: if a newer command has arrived since, it is
  * passed over. Newer commands that are repeated after it get the rights of its caller too. The
  * transaction that applies it deletes the record. If it is refused again, the record stays, and the
- * refusal is thrown.
+ * refusal is thrown. The limit of its queue stays in force for every caller.
  */
 export async function retryDead(
-  deps: IngestDeps,
+  deps: Omit<IngestDeps, "prefix">,
   { id, caller, refuseKey }: { id: string; caller: Caller; refuseKey: (key: string) => void },
 ): Promise<DeadRetried | null> {
   const dead = await readDeadCommand(deps.sql, id);
@@ -30,13 +30,19 @@ export async function retryDead(
       "impossible",
       "The command could not be kept; send it again from the dead-letter queue.",
     );
+  if (isBeyondQueue(dead))
+    throw new Refusal(
+      "impossible",
+      `The queue of this command reaches keys that begin with ${JSON.stringify(dead.queuePrefix)}: a retry does not lift this limit.`,
+    );
+  const ofQueue = { ...deps, prefix: dead.queuePrefix };
   const now = await databaseClock(deps.sql);
   const received = commandWith(dead);
   const origin = { ...caller.origin, via: "queue" } as const;
   const as: Caller = { name: queueName, reach: caller.reach, origin };
-  const { understood, refused } = understand({ ...deps, refuseKey }, [received], now, as);
+  const { understood, refused } = understand({ ...ofQueue, refuseKey }, [received], now, as);
   for (const { refusal } of refused) throw new Refusal(refusal.kind, refusal.message, refusal.faults);
-  const outcomes = await applyChunk(deps, {
+  const outcomes = await applyChunk(ofQueue, {
     commands: understood,
     dead: null,
     mayWait: () => false,

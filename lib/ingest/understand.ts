@@ -14,7 +14,7 @@ export interface Understood extends Stamped {
   received: Received;
 }
 
-/** Which keys are taken: those with the queue's prefix, or those that `refuseKey` lets through. */
+/** Which keys are taken: those with the queue's prefix, if `refuseKey` lets them through too. */
 type Understanding = Pick<IngestDeps, "acceptance" | "prefix"> & { refuseKey?: (key: string) => void };
 
 export interface Refusing {
@@ -82,7 +82,10 @@ function operationOf(
         countFrom: at,
         // Derived from the id, so that a command that arrives twice is still one job.
         newKey: () => `${prefix ?? ""}job:${uuidv5(id, jobKeys)}`,
-        refuseKey: refuseKey ?? ((key) => refuseForeign(prefix, key)),
+        refuseKey: (key) => {
+          refuseForeign(prefix, key);
+          refuseKey?.(key);
+        },
       },
     ],
     acceptance,

@@ -1,4 +1,5 @@
 import type { Tx } from "../db/connect.ts";
+import { isWithinQueue } from "../ingest/dead-commands.ts";
 import { highestCharacter } from "../schedule/filter-schedules.ts";
 import type { Amount } from "../stats/standing.ts";
 
@@ -19,7 +20,7 @@ const isUnder = (tx: Tx, key: ReturnType<Tx>, prefix: string) =>
 
 /**
  * Commands of the ingest queue that could not be applied. Those of a prefix are read in the order of
- * their keys, so that those of other teams hide none.
+ * their keys, so that those of other teams hide none, and without those for keys beyond their queue.
  */
 export const readDeadCommands = (tx: Tx, prefix: string | null): Promise<Waiting> =>
   waiting(
@@ -28,7 +29,7 @@ export const readDeadCommands = (tx: Tx, prefix: string | null): Promise<Waiting
       ? tx`select refused_at as at, id::text as item from carillon.dead_commands order by id desc limit ${waitingMax}::int`
       : tx`
         select refused_at as at, id::text as item from carillon.dead_commands
-        where ${isUnder(tx, tx`key`, prefix)} order by key limit ${waitingMax}::int`,
+        where ${isUnder(tx, tx`key`, prefix)} and ${isWithinQueue(tx)} order by key limit ${waitingMax}::int`,
   );
 
 /** Commands that the SQL inbox refused, those of a prefix in the order of their keys. */

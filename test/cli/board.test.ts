@@ -40,6 +40,17 @@ test("carillon whoami shows the rate of the token with the units left", async ()
   expect((await cli.carillon(["whoami"], { env })).out).toMatch(/\nrate +5\/h, 4 left\n/);
 });
 
+test("carillon commands shows the prefix of the queue, and a retry beyond it fails with that prefix", async () => {
+  const [row] = await cli.api.sql<{ id: string }[]>`
+    insert into carillon.dead_commands (message_id, place, key, queue_prefix, refused_at, refusal, command)
+    values ('m', 0, 'good:a', 'evil:', carillon.clock(), '{"kind":"forbidden","message":"no"}', '{"pause":"good:a"}') returning id`;
+  const id = row?.id ?? "";
+  expect((await cli.carillon(["commands", "get", id])).out).toMatch(/\nkey +good:a\nqueue reaches +evil:…\n/);
+  const { code, err } = await cli.carillon(["commands", "retry", id]);
+  expect(code).not.toBe(0);
+  expect(err).toContain('reaches keys that begin with "evil:"');
+});
+
 test("carillon holds shows owner, reason and time left, and a group's hold as one line", async () => {
   for (const key of ["h:1", "h:2"]) await put(key, "--when", "every 1h", "--group", "crew");
   await cli.carillon(["pause", "--group", "crew", "--reason", "strike", "--until", "in 2h"]);

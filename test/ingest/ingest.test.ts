@@ -242,8 +242,9 @@ describe("a command that is not applied", () => {
     expect(await read()).toBeNull();
     expect(
       await world.carillon.sql`
-        select key, refusal->>'kind' as kind from carillon.dead_commands where message_id = ${key}`,
-    ).toEqual([{ key: null, kind: "forbidden" }]);
+        select key, queue_prefix as prefix, refusal->>'kind' as kind from carillon.dead_commands
+        where message_id = ${key}`,
+    ).toEqual([{ key, prefix: "team:", kind: "forbidden" }]);
   });
 
   test("the log of a refused command never shows a secret", async () => {

@@ -46,6 +46,7 @@ async function askedOnce(env: Record<string, string>): Promise<Watched> {
     webhookAdvice: undefined,
     eventSources: undefined,
     targetPrefixes: "",
+    ingestPrefix: undefined,
     functionLog: "text",
     corsOrigins: undefined,
     lifecycle,

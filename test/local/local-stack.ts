@@ -9,6 +9,7 @@ import {
   GetQueueUrlCommand,
   QueueDoesNotExist,
   ReceiveMessageCommand,
+  SendMessageCommand,
   SQSClient,
 } from "@aws-sdk/client-sqs";
 
@@ -113,6 +114,18 @@ export async function readQueue(
     sqs.destroy();
   }
   return bodies;
+}
+
+/** Sends one message to a queue of the stack. */
+export async function sendTo(stack: StackProcess, name: string, MessageBody: string): Promise<void> {
+  const credentials = { accessKeyId: "sender", secretAccessKey: "sender" };
+  const sqs = new SQSClient({ endpoint: stack.urls.sqs, region: "us-east-1", credentials });
+  try {
+    const QueueUrl = `${stack.urls.sqs}/000000000000/${name}`;
+    await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
+  } finally {
+    sqs.destroy();
+  }
 }
 
 /**

@@ -106,6 +106,7 @@ test.each([
   ["CARILLON_QUOTAS", "schedules=many"],
   ["CARILLON_PREFIX_WEIGHTS", "billing:=0"],
   ["CARILLON_PAGE_NAME", "x".repeat(41)],
+  ["INGEST_PREFIX", "team/"],
   ["DATABASE_PREPARE", "no"],
 ])("%s=%s is refused when the stack starts, not when a job needs it", (variable, value) => {
   expect(() => readSettings({ [variable]: value })).toThrow(variable);

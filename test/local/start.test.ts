@@ -5,7 +5,15 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../support/database.ts";
-import { endOf, readQueue, type StackProcess, spawnStart, startProcess, waitingIn } from "./local-stack.ts";
+import {
+  endOf,
+  readQueue,
+  type StackProcess,
+  sendTo,
+  spawnStart,
+  startProcess,
+  waitingIn,
+} from "./local-stack.ts";
 import { eachItsOwnStack, envelope, jobsOf, newFolder, settled, timeAfterTick } from "./stack-reads.ts";
 
 /** The output and the exit code of a start that must fail. */
@@ -32,7 +40,10 @@ describe("npm start below a folder that only its owner may enter", { timeout: 12
     dataDir = path.join(folder, "data");
     mkdirSync(dataDir);
     chmodSync(folder, 0o700);
-    stack = await startProcess(dataDir, { CARILLON_TARGET_EVENT_SOURCES: "carillon,shop.*" });
+    stack = await startProcess(dataDir, {
+      CARILLON_TARGET_EVENT_SOURCES: "carillon,shop.*",
+      INGEST_PREFIX: "shop:",
+    });
   });
 
   afterAll(async () => {
@@ -81,6 +92,19 @@ describe("npm start below a folder that only its owner may enter", { timeout: 12
     expect((await put("shop.orders")).status).toBe(201);
     const seen = async () => (await fetch(`${stack.urls.events}/events`)).text();
     await expect.poll(seen, { timeout: 60_000 }).toContain('"source":"shop.orders"');
+  });
+
+  test("the queue of commands reaches keys that begin with INGEST_PREFIX, and commands for others are refused", async () => {
+    const commands = ["other:a", "shop:a"].map((key) => ({
+      put: { key, when: "in 1h", target: { queue: "demo" } },
+    }));
+    await sendTo(stack, "carillon-ingest", JSON.stringify(commands));
+    const status = async (key: string) => (await stack.request("GET", `/v1/schedules/${key}`)).status;
+    await expect.poll(() => status("shop:a"), { timeout: 60_000 }).toBe(200);
+    expect(await status("other:a")).toBe(404);
+    expect(await (await stack.request("GET", "/v1/commands/dead")).json()).toMatchObject({
+      items: [{ key: "other:a", queuePrefix: "shop:" }],
+    });
   });
 
   test("the stack leaves the address of its API in its data directory, where the CLI reads it", () => {

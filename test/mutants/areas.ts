@@ -10,6 +10,7 @@ import { laneRows } from "./rows/lanes.ts";
 import { oneJobRows } from "./rows/one-job.ts";
 import { parcel } from "./rows/parcel.ts";
 import { plan } from "./rows/plan.ts";
+import { queuePrefixRows } from "./rows/queue-prefix.ts";
 import { quotaRows } from "./rows/quota.ts";
 import { reachRows } from "./rows/reach.ts";
 import { retentionRows } from "./rows/retention.ts";
@@ -42,7 +43,7 @@ export const areas: Readonly<Record<string, readonly Mutant[]>> = {
   "bad-rows": badRows,
   token: tokens,
   webhook: webhooks,
-  api: [...reachRows, ...apiRows, ...shownRows, ...sealedRows],
+  api: [...reachRows, ...queuePrefixRows, ...apiRows, ...shownRows, ...sealedRows],
   retention: retentionRows,
   stats: statsRows,
   local: [...callerRows, ...onlySqsRows],

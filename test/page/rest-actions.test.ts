@@ -197,6 +197,22 @@ describe.runIf(chromium !== undefined)("what the page changes (needs Chromium)",
     await tab.close();
   });
 
+  test("A refused command for a key beyond its queue is shown without a retry", async () => {
+    const [row] = await own.world.sql<{ id: string }[]>`
+      insert into carillon.dead_commands (message_id, place, key, queue_prefix, refused_at, refusal, command)
+      values ('m', 0, 'order:7', 'crm:', carillon.clock(), '{"kind":"forbidden","message":"This queue reaches crm: alone."}',
+        '{"pause":"order:7"}') returning id`;
+    const tab = await tabAt(`/refused?id=${row?.id}`);
+    await button(tab, "Send the mended text").waitFor();
+    await button(tab, "Forget …").waitFor();
+    expect(await button(tab, "Retry as it is").count()).toBe(0);
+    await own.world.sql`update carillon.dead_commands set queue_prefix = 'order:'`;
+    await tab.page.reload();
+    await button(tab, "Retry as it is").waitFor();
+    await own.world.sql`delete from carillon.dead_commands`;
+    await tab.close();
+  });
+
   test("A refused command of the SQL inbox is forgotten after a question, and leaves the list", async () => {
     const { items } = await own.client.inbox.errors().page();
     const tab = await tabAt(`/refused?of=inbox&id=${items[0]?.id}`);

@@ -30,6 +30,9 @@ async function fill(): Promise<void> {
     insert into carillon.dead_commands (message_id, place, key, refused_at, refusal)
     select n, 0, 'many:' || n, carillon.clock(), '{}' from generate_series(1, ${rows}::int) n`;
   await sql`
+    insert into carillon.dead_commands (message_id, place, key, queue_prefix, refused_at, refusal)
+    select n, 1, 'few:' || n, 'many:', carillon.clock(), '{}' from generate_series(1, ${rows}::int) n`;
+  await sql`
     insert into carillon.holds (schedule_id, owner, since)
     select n, 'a', carillon.clock() - interval '2 days' from generate_series(1, ${rows}::int) n`;
 }

@@ -1,5 +1,6 @@
 import {
   type DeadCommandRead,
+  type DeadSearch,
   deleteDeadCommand,
   listDeadCommands,
   readDeadCommand,
@@ -10,12 +11,8 @@ import type { Caller } from "../../schedule/shape/caller.ts";
 
 /** Operations on commands that came through the queue and were not applied. */
 export interface CommandOperations {
-  /** Newest first; `before` is the last id of the page before. */
-  list(params: {
-    prefix?: string | undefined;
-    limit: number;
-    before?: string | undefined;
-  }): Promise<{ items: DeadCommandRead[]; next?: string }>;
+  /** Newest first. */
+  list(search: DeadSearch): Promise<{ items: DeadCommandRead[]; next?: string }>;
   read(id: string): Promise<DeadCommandRead | null>;
   /** Null where there is no such command. */
   retry(params: {
@@ -30,9 +27,9 @@ export interface CommandOperations {
 export function commandOperations(deps: Omit<IngestDeps, "prefix">): CommandOperations {
   const { sql } = deps;
   return {
-    list: (params) => listDeadCommands(sql, params),
+    list: (search) => listDeadCommands(sql, search),
     read: (id) => readDeadCommand(sql, id),
-    retry: (params) => retryDead({ ...deps, prefix: null }, params),
+    retry: (params) => retryDead(deps, params),
     // In a transaction, so that a request with an Idempotency-Key records its step with the write.
     remove: (id) => sql.begin((tx) => deleteDeadCommand(tx, id)),
   };

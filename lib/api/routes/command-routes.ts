@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { DeadCommandRead } from "../../ingest/dead-commands.ts";
+import { type DeadCommandRead, isBeyondQueue } from "../../ingest/dead-commands.ts";
 import { Refusal } from "../../refusal.ts";
 import { keyFault } from "../../schedule/shape/schedule-key.ts";
 import type { Operations } from "../operations/operations.ts";
@@ -18,6 +18,12 @@ const deadSchema = z.strictObject({
   commandId: z.string().nullable().describe("The command's id; null where the id could not be read."),
   at: instantText.nullable().describe("The command's own time."),
   key: z.string().nullable(),
+  queuePrefix: z
+    .string()
+    .nullable()
+    .describe(
+      "The prefix of the keys that its queue reaches; null for all keys. A command for another key is shown only to tokens that reach every key, and cannot be retried.",
+    ),
   refusedAt: instantText,
   error: problemSchema.describe("Why it was not applied."),
   command: z
@@ -39,6 +45,7 @@ const example = {
   commandId: "evt-81",
   at: "2026-12-01T09:00:00.000Z",
   key: "order:1234:unshipped",
+  queuePrefix: null,
   refusedAt: "2026-12-01T09:00:02.000Z",
   error: problemDocument("invalid", {
     detail: "The schedule is not understood.",
@@ -80,7 +87,7 @@ function readRoutes(commands: Commands): Route[] {
         summary: "List dead commands",
         operation: "listDeadCommands",
         description:
-          "Commands that came through the queue and were not applied, newest first, with the reason. A token with a prefix sees those of its keys.",
+          "Commands that came through the queue and were not applied, newest first, with the reason. A token with a prefix sees those of its keys, unless their queue does not reach the key.",
         tag,
         answers: {
           200: {
@@ -94,7 +101,12 @@ function readRoutes(commands: Commands): Route[] {
         const within = narrowed(token, asked);
         if (within === null) return { status: 200, body: { items: [] } };
         const before = cursor === undefined ? undefined : readCursor(cursor, "dead-commands", isId);
-        const { items, next } = await commands.list({ ...within, limit, before });
+        const { items, next } = await commands.list({
+          ...within,
+          isForTeam: token.prefix !== null,
+          limit,
+          before,
+        });
         const more = next === undefined ? {} : { cursor: writeCursor("dead-commands", next) };
         return { status: 200, body: { items: items.map((dead) => deadView(dead, "list")), ...more } };
       },
@@ -132,7 +144,7 @@ function endRoutes(commands: Commands): Route[] {
         summary: "Retry a dead command",
         operation: "retryDeadCommand",
         description:
-          "Retries the command with its own time: where a newer command for its key was applied since, it is passed over. A command that is applied or passed over leaves the list. A command that is refused again stays, and the answer is the problem.",
+          "Retries the command with its own time: where a newer command for its key was applied since, it is passed over. A command that is applied or passed over leaves the list. A command that is refused again stays, and the answer is the problem. The `queuePrefix` binds the retry of every caller.",
         tag,
         answers: {
           200: {
@@ -173,14 +185,17 @@ function endRoutes(commands: Commands): Route[] {
   ];
 }
 
-/** A command that the token does not reach is treated as missing. */
+/**
+ * A command that the token does not reach is treated as missing. A key that its queue does not reach
+ * counts as no readable key.
+ */
 async function found(
   commands: Commands,
   id: string,
   token: Parameters<typeof reaches>[0],
 ): Promise<DeadCommandRead> {
   const dead = isId(id) ? await commands.read(id) : null;
-  if (dead === null || !reaches(token, dead.key)) throw noSuch(id);
+  if (dead === null || !reaches(token, isBeyondQueue(dead) ? null : dead.key)) throw noSuch(id);
   return dead;
 }
 

@@ -5,7 +5,7 @@ import { isJson, type Json } from "../../schedule/shape/json.ts";
 import { problemDocument } from "../request/problem.ts";
 
 export function deadView(dead: DeadCommandRead, within: "list" | "alone") {
-  const { id, messageId, place, commandId, at, key, refusedAt, refusal, command } = dead;
+  const { id, messageId, place, commandId, at, key, queuePrefix, refusedAt, refusal, command } = dead;
   return {
     id,
     messageId,
@@ -13,6 +13,7 @@ export function deadView(dead: DeadCommandRead, within: "list" | "alone") {
     commandId,
     at: at?.toISOString() ?? null,
     key,
+    queuePrefix,
     refusedAt: refusedAt.toISOString(),
     error: problemDocument(refusal.kind, { detail: refusal.message, faults: refusal.faults }),
     command: shown(command, within),

@@ -28,19 +28,7 @@ const commands = command({
     if (id === undefined)
       throw new UsageFault(`carillon commands ${verb} takes an id: carillon commands ls.`);
     if (verb === "get") {
-      const dead = await client.commands.get(id, { signal });
-      if (out.isJson) out.json(dead);
-      else
-        out.facts([
-          ["id", dead.id],
-          ["key", dead.key === null ? null : printable(dead.key)],
-          ["refused", out.times.both(dead.refusedAt)],
-          ["why", printable(dead.error.detail)],
-          ...(dead.error.errors ?? []).map(
-            ({ path, message }) => ["", printable(`${path} ${message}`)] as const,
-          ),
-          ["command", printable(JSON.stringify(dead.command))],
-        ]);
+      await showDead(call, id);
     } else if (verb === "retry") {
       const retried = await client.commands.retry(id, { signal });
       if (out.isJson) out.json(retried);
@@ -52,6 +40,20 @@ const commands = command({
     }
   },
 });
+
+async function showDead({ client, out, signal }: Call<keyof typeof options>, id: string): Promise<void> {
+  const dead = await client.commands.get(id, { signal });
+  if (out.isJson) return out.json(dead);
+  out.facts([
+    ["id", dead.id],
+    ["key", dead.key === null ? null : printable(dead.key)],
+    ["queue reaches", dead.queuePrefix === null ? null : `${printable(dead.queuePrefix)}…`],
+    ["refused", out.times.both(dead.refusedAt)],
+    ["why", printable(dead.error.detail)],
+    ...(dead.error.errors ?? []).map(({ path, message }) => ["", printable(`${path} ${message}`)] as const),
+    ["command", printable(JSON.stringify(dead.command))],
+  ]);
+}
 
 async function listDead(call: Call<keyof typeof options>): Promise<void> {
   const { given, client, out, signal } = call;

@@ -18,6 +18,8 @@ export interface RefusedCommand {
   why: string;
   faults: readonly Fault[];
   command: Json;
+  /** False if no retry can apply it: SQL has none, and a queue does not reach every key. */
+  isRetriable: boolean;
 }
 
 interface RefusedList {
@@ -68,11 +70,14 @@ export const readRefused = async (
 type DeadCommand = Awaited<ReturnType<Carillon["commands"]["get"]>>;
 type InboxError = Awaited<ReturnType<Carillon["inbox"]["error"]>>;
 
-function ofQueue({ id, key, refusedAt, at, messageId, error, command }: DeadCommand): RefusedCommand {
+function ofQueue({ messageId, error, queuePrefix, ...dead }: DeadCommand): RefusedCommand {
+  const { id, key, refusedAt, at, command } = dead;
   const { detail: why, errors: faults = [] } = error;
-  return { id, key, refusedAt, at, from: `message ${messageId}`, why, faults, command };
+  const isRetriable = key === null || queuePrefix === null || key.startsWith(queuePrefix);
+  return { id, key, refusedAt, at, from: `message ${messageId}`, why, faults, command, isRetriable };
 }
 
 function ofInbox({ id, key, refusedAt, at, caller, problem, errors, command }: InboxError): RefusedCommand {
-  return { id, key, refusedAt, at, from: caller, why: problem, faults: errors, command };
+  const told = { from: caller, why: problem, faults: errors };
+  return { id, key, refusedAt, at, ...told, command, isRetriable: false };
 }

@@ -98,6 +98,7 @@ type OfSettings =
   | "webhookAdvice"
   | "eventSources"
   | "targetPrefixes"
+  | "ingestPrefix"
   | "corsOrigins"
   | "lifecycle"
   | "functionLog";
@@ -196,6 +197,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
           ...webhookAllow,
           INGEST_QUEUE_URL: parts.queueUrl(ingestQueue.name),
           INGEST_DEAD_QUEUE_URL: parts.queueUrl(ingestDeadName),
+          INGEST_PREFIX: parts.ingestPrefix,
         },
         timeoutMs: seconds(limits.ingest),
         mayComeBack: mayComeBack.has("ingest"),

@@ -4,6 +4,7 @@ import { type Environment, integer } from "../../config/environment.ts";
 import { eventSourcesFrom } from "../../config/event-sources.ts";
 import { lifecycleFrom } from "../../config/lifecycle.ts";
 import { pageNameForm, pageNamePattern } from "../../config/page-name.ts";
+import { ingestPrefixForm, ingestPrefixPattern } from "../../config/prefix-rates.ts";
 import { type PrefixWeight, parsePrefixWeights } from "../../config/prefix-weights.ts";
 import { parseQuotas, type QuotaLimit } from "../../config/quota-setting.ts";
 import { parseTargetPrefix } from "../../config/target-prefixes.ts";
@@ -38,6 +39,8 @@ export interface LocalSettings {
   quotas: readonly QuotaLimit[];
   /** The weights of prefixes with many jobs due at once. */
   prefixWeights: readonly PrefixWeight[];
+  /** The beginning of the keys that the queue of commands reaches. Default: it reaches all keys. */
+  ingestPrefix: string | undefined;
   /** The origins whose pages may call the API, separated by commas. */
   corsOrigins: string | undefined;
   /** Names of this machine, besides those of the loopback interface, to which its ports answer. */
@@ -80,6 +83,7 @@ export function readSettings(env: Environment): LocalSettings {
     lifecycle: readLifecycle(env),
     quotas: readEntries(env, "CARILLON_QUOTAS", parseQuotas),
     prefixWeights: readEntries(env, "CARILLON_PREFIX_WEIGHTS", parsePrefixWeights),
+    ingestPrefix: readIngestPrefix(given(env, "INGEST_PREFIX")),
     corsOrigins: readCorsOrigins(given(env, "CARILLON_CORS_ORIGINS")),
     hosts: readHosts(given(env, "CARILLON_HOSTS")),
     handlersFile: absolute(given(env, "CARILLON_HANDLERS")),
@@ -136,6 +140,11 @@ function readEntries<T>(env: Environment, name: string, parse: (texts: readonly 
       `The environment variable ${name}: ${error instanceof Error ? error.message : String(error)}.`,
     );
   }
+}
+
+function readIngestPrefix(prefix: string | undefined): string | undefined {
+  if (prefix === undefined || ingestPrefixPattern.test(prefix)) return prefix;
+  throw new Error(`The environment variable INGEST_PREFIX: ${ingestPrefixForm}.`);
 }
 
 function readCorsOrigins(origins: string | undefined): string | undefined {

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "2145c9e9567c92d9302db85f53ee00a54b00469bfcb976de5e40e853ac5baf75",
+  migrationsDigest: "024661d3ceec1cbc1f8cf830bd2f7a6b997f026e24b291986611739afc0a35b5",
 } as const;

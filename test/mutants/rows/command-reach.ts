@@ -34,13 +34,6 @@ export const commandReachRows: readonly Mutant[] = [
     tests: [foreignTest],
   },
   {
-    name: "a dead command of a team's queue is listed under no key of another team",
-    file: "lib/ingest/dead-commands.ts",
-    text: 'key?.startsWith(queuesPrefix ?? "") === true ? storablePart(key) : null',
-    replacement: 'key?.startsWith(queuesPrefix?.slice(0, 0) ?? "") === true ? storablePart(key) : null',
-    tests: [foreignTest],
-  },
-  {
     name: "a command that is repeated after a retry has the reach of the admin who retries",
     file: "lib/ingest/apply-chunk.ts",
     text: "operationAgain(deps, kept, now, as);",

@@ -190,14 +190,14 @@ export const reachRows: readonly Mutant[] = [
   {
     name: "reach: a dead command of another prefix is not shown",
     file: "lib/api/routes/command-routes.ts",
-    text: "dead === null || !reaches(token, dead.key)",
+    text: "dead === null || !reaches(token, isBeyondQueue(dead) ? null : dead.key)",
     replacement: "dead === null || (dead.key === null && !reaches(token, null))",
     tests: [reachTest],
   },
   {
     name: "reach: a dead command without a readable key is shown to no team",
     file: "lib/api/routes/command-routes.ts",
-    text: "dead === null || !reaches(token, dead.key)",
+    text: "dead === null || !reaches(token, isBeyondQueue(dead) ? null : dead.key)",
     replacement: "dead === null || (dead.key !== null && !reaches(token, dead.key))",
     tests: [ownTest],
   },
@@ -233,8 +233,8 @@ export const reachRows: readonly Mutant[] = [
   {
     name: "reach: a list of dead commands has only those with the prefix",
     file: "lib/api/routes/command-routes.ts",
-    text: "commands.list({ ...within, limit, before })",
-    replacement: "commands.list({ limit, before })",
+    text: "commands.list({\n          ...within,\n",
+    replacement: "commands.list({\n",
     tests: [reachTest],
   },
   {

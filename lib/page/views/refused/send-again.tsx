@@ -24,7 +24,7 @@ export function SendAgain({ of, command }: SendAgainProps) {
   const id = useId();
   const original = operationText(command.command);
   const [text, setText] = useState(original);
-  const mayRetry = useMay("retryDeadCommand") && of === "queue";
+  const mayRetry = useMay("retryDeadCommand") && command.isRetriable;
   const maySend = useMay("batchSchedules");
   const mayForget = useMay(of === "queue" ? "deleteDeadCommand" : "deleteInboxError");
   const onSettled = () => queryClient.invalidateQueries();
