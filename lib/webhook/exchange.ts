@@ -2,12 +2,18 @@ import type { LookupAddress } from "node:dns";
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import type { LookupFunction, TcpNetConnectOpts } from "node:net";
+import { InformationalOverflow } from "./failure.ts";
 import type { WebhookUrl } from "./webhook-url.ts";
 
 const headerMaxBytes = 16 * 1_024;
 const bodyMaxBytes = 64 * 1_024;
 /** If a host has several addresses, the next one is tried after this time without a connection. */
 const connectMaxMs = 3_000;
+/**
+ * A receiver may announce its answer by answers of status 1xx, but not without end: Node reads them
+ * as fast as they come, and other work of the process waits.
+ */
+const informationalMax = 10;
 
 export interface Exchange {
   target: WebhookUrl;
@@ -60,6 +66,11 @@ export async function exchange({ target, addresses, body, ...rest }: Exchange): 
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.on("response", resolve).on("error", reject);
+      let informational = 0;
+      outgoing.on("information", () => {
+        informational += 1;
+        if (informational > informationalMax) reject(new InformationalOverflow());
+      });
       // If the receiver switches to another protocol, Node hands over the connection and does not
       // close it.
       outgoing.on("upgrade", (head, socket) => {

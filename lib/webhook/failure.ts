@@ -1,3 +1,15 @@
+const informationalCode = "INFORMATIONAL_OVERFLOW";
+
+/** A receiver sent more answers of status 1xx than an exchange takes. */
+export class InformationalOverflow extends Error {
+  override readonly name = "InformationalOverflow";
+  readonly code = informationalCode;
+
+  constructor() {
+    super("The receiver sent too many informational answers.");
+  }
+}
+
 /**
  * Failures of a connection in words, by the error codes of Node and of its TLS. Other codes are
  * shown as they are.
@@ -16,6 +28,7 @@ const wordings: Readonly<Record<string, string>> = {
   ESERVFAIL: "could not be looked up: its name server failed",
   EREFUSED: "could not be looked up: its name server refused to answer",
   HPE_HEADER_OVERFLOW: "answered with more than 16 KB of headers",
+  [informationalCode]: "sent more than ten informational answers (status 1xx) and no other answer",
   CERT_HAS_EXPIRED: "showed a TLS certificate that has expired",
   ERR_TLS_CERT_ALTNAME_INVALID: "showed a TLS certificate for another name",
   DEPTH_ZERO_SELF_SIGNED_CERT: "showed a self-signed TLS certificate",

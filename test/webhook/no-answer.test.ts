@@ -13,6 +13,8 @@ const rawServer = (reply: string | null) =>
     }),
   );
 
+const early = "HTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\n";
+
 describe("no answer", () => {
   test("a closed connection is no answer", async () => {
     expect(await toRaw(await rawServer(null))).toEqual({
@@ -39,6 +41,28 @@ describe("no answer", () => {
       error: expect.stringMatching(/^localhost:\d+ answered with more than 16 KB of headers/),
     });
     expect(await toRaw(await rawServer(head(15 * 1_024)))).toMatchObject({ kind: "answered" });
+  });
+
+  test("informational answers without end are no answer, and the connection is closed after a few of them", async () => {
+    const { promise: closed, resolve } = Promise.withResolvers<number>();
+    const port = await serve((socket) => {
+      socket.once("close", () => resolve(socket.bytesWritten));
+      const more = () => {
+        while (!socket.destroyed && socket.write(early.repeat(1_500)));
+      };
+      socket.on("drain", more).once("data", more);
+    });
+    expect(await toRaw(port)).toEqual({
+      kind: "failed",
+      error: `localhost:${port} sent more than ten informational answers (status 1xx) and no other answer (INFORMATIONAL_OVERFLOW).`,
+    });
+    // More than ten leave the server: the buffers between the two are filled too.
+    expect(await closed).toBeLessThan(16 * 1_024 * 1_024);
+  });
+
+  test("ten informational answers before an answer do not count", async () => {
+    const answer = `${early.repeat(9)}HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 Done\r\n\r\n`;
+    expect(await toRaw(await rawServer(answer))).toMatchObject({ kind: "answered", status: 204 });
   });
 
   test("a port without a server is no answer", async () => {

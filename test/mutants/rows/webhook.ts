@@ -104,4 +104,18 @@ export const webhooks: readonly Mutant[] = [
     replacement: "",
     tests: ["test/webhook/connection.test.ts"],
   },
+  {
+    name: "informational answers without end are closed",
+    file: "lib/webhook/exchange.ts",
+    text: "if (informational > informationalMax) reject(new InformationalOverflow());",
+    replacement: "",
+    tests: ["test/webhook/no-answer.test.ts"],
+  },
+  {
+    name: "ten informational answers are allowed",
+    file: "lib/webhook/exchange.ts",
+    text: "informational > informationalMax",
+    replacement: "informational >= informationalMax",
+    tests: ["test/webhook/no-answer.test.ts"],
+  },
 ];
