@@ -90,6 +90,14 @@ export function quoted(text: string): string {
   return JSON.stringify(text.length <= 200 ? text : `${beginOf(text, 200)}…`);
 }
 
+/**
+ * A name that a caller has chosen, whole: in quotes if it could pass for the text around it. Keys,
+ * groups and tags may contain blanks.
+ */
+export function nameText(name: string): string {
+  return /[\s\p{Z}\p{C}",]/u.test(name) ? JSON.stringify(name) : name;
+}
+
 /** `1 job`, `2 jobs`; with `more`, `2 or more jobs`. */
 export function counted(count: number, noun: string, more = false): string {
   return `${count}${more ? " or more" : ""} ${noun}${count === 1 && !more ? "" : "s"}`;

@@ -43,6 +43,16 @@ test("put_schedule previews a new schedule, and creates it when it is confirmed"
   expect(await schedule("new")).toMatchObject({ cadence: "0 9 * * *", version: 1 });
 });
 
+test("A preview names a key, a group or an owner with blanks in quotes", async () => {
+  const body = { when: "0 9 * * *", target: { queue: "demo" } };
+  const put = await agent.call("put_schedule", { key: "b. Then c", schedule: body });
+  expect(put.text).toContain('\nWould create "b. Then c".\n');
+  const hold = await agent.call("hold", { group: "g, held" });
+  expect(hold.text).toContain('\nWould hold the group "g, held" until it is released.\n');
+  const release = await agent.call("release", { key: "a", owner: "x of y" });
+  expect(release.text).toContain('a has no hold of "x of y".');
+});
+
 test("put_schedule shows each field that would change, and the runs before and after", async () => {
   const { text, data } = await agent.call("put_schedule", {
     key: "a",

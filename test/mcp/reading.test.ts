@@ -222,3 +222,25 @@ test("Without a token the command ends with a sentence, before any session", asy
 test("The command ends when the agent closes its input", async () => {
   expect(await agents.cli.spawned(["mcp"])).toMatchObject({ code: 0, out: "", err: "" });
 });
+
+test("Names with a blank, a quote or a comma are in quotes, so that none passes for the rest of its line", async () => {
+  const name = 'a: active, at "noon", next never';
+  const { api } = agents.cli;
+  const path = `/v1/schedules/${encodeURIComponent(name)}`;
+  await api.send("PUT", path, {
+    body: { when: "every 1h", target: { queue: "demo" }, group: "one, two", tags: ["t u"] },
+  });
+  await api.send("POST", `${path}/pause`, { body: { owner: "on call, until noon" } });
+  await api.send("POST", "/v1/groups/one%2C%20two/pause");
+  const text = async (tool: string, given: Record<string, unknown>) => (await agent.call(tool, given)).text;
+  const quotedName = JSON.stringify(name);
+  expect(await text("search_schedules", { prefix: "a:" })).toContain(`${quotedName}: paused, `);
+  expect(await text("get_schedule", { key: name })).toContain('by adminer of group "one, two" since');
+  const holds = await text("list_holds", { prefix: "a:" });
+  expect(holds).toContain(`schedule ${quotedName}: binding, by "on call, until noon" since`);
+  expect(holds).toContain('group "one, two": ');
+  expect(await text("audit", { subject: name })).toContain(` schedule.created ${quotedName}`);
+  const window = { from: "in 1m", to: "in 2h", prefix: "a:" };
+  expect(await text("agenda", window)).toContain(` ${quotedName}: held`);
+  await api.send("DELETE", path);
+});

@@ -12,7 +12,7 @@ import { WouldBeRefused } from "../../put-preview/would-be-refused.ts";
 import { isRelative } from "../../schedule/resolve-spec.ts";
 import { patchedSchedule } from "../../schedule/shape/merge-patch.ts";
 import type { ScheduleBody as WholeBody } from "../../schedule/shape/schedule-body.ts";
-import { shown, type Told } from "../answer.ts";
+import { nameText, shown, type Told } from "../answer.ts";
 import { key, runsShown } from "../arguments.ts";
 import { refuseInexact } from "../inexact.ts";
 import { type MakePreviewed, previewedTool } from "../previewed-tool.ts";
@@ -63,8 +63,8 @@ const put = previewedTool({
     return {
       lines: [
         saved === null
-          ? `Would create ${asked}.`
-          : `Would replace ${asked}, now at version ${saved.version}.`,
+          ? `Would create ${nameText(asked)}.`
+          : `Would replace ${nameText(asked)}, now at version ${saved.version}.`,
         ...changeLines(outcome.changes),
         ...besidesFields(outcome, saved),
         ...relativeLines(schedule),
@@ -101,7 +101,7 @@ const patch = previewedTool({
     const path = ["v1", "schedules", asked];
     return {
       lines: [
-        `Would change ${asked}, now at version ${saved.version}.`,
+        `Would change ${nameText(asked)}, now at version ${saved.version}.`,
         ...changeLines(changes),
         ...(hasHiddenParts(whole) ? ["target: the credentials are written"] : []),
         ...(wanted["paused"] === undefined ? [] : [`paused: ${shown(wanted["paused"])}, your own hold`]),
@@ -157,7 +157,7 @@ async function triedPatch(
   if (sample?.changes !== undefined) return sample.changes;
   throw new WouldBeRefused(
     "refused",
-    (sample?.refused ?? `the schedule ${name} was deleted`).replace(/\.$/, ""),
+    (sample?.refused ?? `the schedule ${nameText(name)} was deleted`).replace(/\.$/, ""),
   );
 }
 
@@ -176,7 +176,7 @@ function relativeLines(body: { when?: string | string[] | undefined }): string[]
 }
 
 function changeLines(changes: readonly FieldChange[]): string[] {
-  return changes.map(({ path, before, after }) => `${path}: ${shown(before)} → ${shown(after)}`);
+  return changes.map(({ path, before, after }) => `${nameText(path)}: ${shown(before)} → ${shown(after)}`);
 }
 
 function runsLine(title: string, runs: readonly InstantText[]): string {
@@ -187,7 +187,7 @@ export function toldEdit(edited: Edited, verb: string): Told {
   const { key: name, version, state, nextAt, changes, warnings, holds } = edited;
   return {
     lines: [
-      `${verb} ${name}: version ${version}, ${state}, ${nextAt === null ? "no coming run" : `next ${nextAt}`}.`,
+      `${verb} ${nameText(name)}: version ${version}, ${state}, ${nextAt === null ? "no coming run" : `next ${nextAt}`}.`,
       runsLine("Coming runs before", changes.before),
       runsLine("Coming runs now", changes.after),
       ...warnings.map((warning) => `Warning: ${warning}`),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { BulkPreview, HoldDone, NextOccurrences, PauseParams, SharedHold } from "../../client/main.ts";
-import { counted, type Told } from "../answer.ts";
+import { counted, nameText, type Told } from "../answer.ts";
 import { instant, key, runsShown } from "../arguments.ts";
 import { type Foreseen, type MakePreviewed, previewedTool } from "../previewed-tool.ts";
 import type { ToolCall } from "../tool.ts";
@@ -45,7 +45,7 @@ const hold = previewedTool({
     const kept = heldBy(coming, params.until);
     return {
       lines: [
-        `Would hold ${named.name}, now at version ${version}, ${end}.`,
+        `Would hold ${nameText(named.name)}, now at version ${version}, ${end}.`,
         ...holds.map((each) => `Held already ${holdText(each)}.`),
         kept.length === 0 ? "No coming run would be held." : "Runs that would be held, of the next five:",
         ...runLines({ details: kept }).filter(() => kept.length > 0),
@@ -73,7 +73,7 @@ const release = previewedTool({
       const { holds } = await client[`${named.label}s`].get(named.name, { limit: 1, signal });
       const own = holds.filter((each) => each.owner === whose && each.progress !== "releasing");
       const lines = [
-        `Would release ${own.length === 0 ? "nothing" : "the hold"} of ${whose} of ${named.text}.`,
+        `Would release ${own.length === 0 ? "nothing" : "the hold"} of ${nameText(whose)} of ${named.text}.`,
       ];
       return foreseeShared(
         "resume",
@@ -95,9 +95,10 @@ const release = previewedTool({
     return {
       lines: [
         ...own.map(
-          (each) => `Would release ${named.name}, now at version ${version}, held ${holdText(each)}.`,
+          (each) =>
+            `Would release ${nameText(named.name)}, now at version ${version}, held ${holdText(each)}.`,
         ),
-        ...(own.length === 0 ? [`${named.name} has no hold of ${whose}.`] : []),
+        ...(own.length === 0 ? [`${nameText(named.name)} has no hold of ${nameText(whose)}.`] : []),
         ...others.map((each) => `It stays held ${holdText(each)}.`),
         `Missed runs follow catchUp: ${catchUp.policy}. Coming runs:`,
         ...runLines(coming),
@@ -121,8 +122,8 @@ type Label = { label: "group" | "tag"; name: string; text: string };
 function labelOf({ key: name, group, tag }: Subject): { label: null; name: string } | Label {
   if ([name, group, tag].filter((each) => each !== undefined).length !== 1)
     throw new TypeError("Give exactly one of key, group and tag.");
-  if (group !== undefined) return { label: "group", name: group, text: `the group ${group}` };
-  if (tag !== undefined) return { label: "tag", name: tag, text: `the tag ${tag}` };
+  if (group !== undefined) return { label: "group", name: group, text: `the group ${nameText(group)}` };
+  if (tag !== undefined) return { label: "tag", name: tag, text: `the tag ${nameText(tag)}` };
   return { label: null, name: name ?? "" };
 }
 
@@ -138,7 +139,7 @@ async function foreseeShared(
   const filter = label === "group" ? { group: name } : { tag: name };
   const found: BulkPreview = await client.schedules.tryMany({ verb, filter }, { signal });
   const { count, more, samples, paused } = found;
-  const keys = samples.map((each) => each.key).join(", ");
+  const keys = samples.map((each) => nameText(each.key)).join(", ");
   return {
     lines: [
       ...lines,

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { jobStates } from "../../client/job.ts";
 import type { Job, JobSummary } from "../../client/main.ts";
-import { counted, quoted, shown, toldPage } from "../answer.ts";
+import { counted, nameText, quoted, shown, toldPage } from "../answer.ts";
 import { instant, owners, paging } from "../arguments.ts";
 import { readTool, type Tool } from "../tool.ts";
 
@@ -78,7 +78,7 @@ const errorGroups = readTool({
     return toldPage(
       await client.jobs.groups({ ...filter, ...times, signal }),
       ({ errorGroup, target, error, reason, count, more, schedules, lastAt }) =>
-        `${errorGroup ?? "no error group"}: ${counted(count, "job", more)} of ${counted(schedules, "schedule")} at ${target ?? "all targets"}, last ${lastAt}, ${error === null ? (reason ?? "no error") : quoted(error)}`,
+        `${errorGroup ?? "no error group"}: ${counted(count, "job", more)} of ${counted(schedules, "schedule")} at ${target === null ? "all targets" : nameText(target)}, last ${lastAt}, ${error === null ? (reason ?? "no error") : quoted(error)}`,
       "No failed job matches.",
     );
   },
@@ -88,7 +88,7 @@ export const jobTools: readonly Tool[] = [searchJobs, getJob, errorGroups];
 
 export function jobLine({ id, key, state, reason, dueAt, latenessMs, attempt, error }: JobSummary): string {
   const late = latenessMs === null ? "" : `, started ${latenessMs} ms late`;
-  return `${id} ${key}: ${state}${reason === null ? "" : ` (${reason})`}, due ${dueAt}${late}, ${counted(attempt, "attempt")}${error === null ? "" : `, ${quoted(error)}`}`;
+  return `${id} ${nameText(key)}: ${state}${reason === null ? "" : ` (${reason})`}, due ${dueAt}${late}, ${counted(attempt, "attempt")}${error === null ? "" : `, ${quoted(error)}`}`;
 }
 
 const attemptsShown = 5;

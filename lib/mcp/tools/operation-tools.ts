@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { counted, quoted, toldPage } from "../answer.ts";
+import { counted, nameText, quoted, toldPage } from "../answer.ts";
 import { instant, paging } from "../arguments.ts";
 import { readTool, type Tool } from "../tool.ts";
 
@@ -17,7 +17,7 @@ const problems = readTool({
         ...(found.problems.length === 0 ? ["Nothing needs attention."] : []),
         ...found.problems.map(({ kind, text, since, sample }) => {
           const from = since === null ? "" : ` (since ${since})`;
-          return `${kind}: ${text}${from}${sample === null ? "" : `, such as ${sample}`}`;
+          return `${kind}: ${text}${from}${sample === null ? "" : `, such as ${nameText(sample)}`}`;
         }),
       ],
       data: found,
@@ -43,8 +43,8 @@ const audit = readTool({
     return toldPage(
       await client.audit({ ...filter, ...times, signal }).page(),
       ({ at, actor, action, subject, changes }) => {
-        const fields = changes.flatMap(({ path }) => (path === "" ? [] : [path]));
-        return `${at} ${actor} ${action} ${subject}${fields.length === 0 ? "" : `: ${fields.join(", ")}`}`;
+        const fields = changes.flatMap(({ path }) => (path === "" ? [] : [nameText(path)]));
+        return `${at} ${nameText(actor)} ${action} ${nameText(subject)}${fields.length === 0 ? "" : `: ${fields.join(", ")}`}`;
       },
       "No change was recorded.",
     );
@@ -73,7 +73,7 @@ const holds = readTool({
       ({ scope, name, owner, reason, since, until, members, state }) => {
         const end = until === null ? "without an end" : `until ${until}`;
         const count = members === null ? "" : `, ${counted(members, "schedule")}`;
-        return `${scope} ${name}: ${state}, by ${owner ?? "unknown"} since ${since ?? "unknown"} ${end}${count}${reason === null ? "" : `, ${quoted(reason)}`}`;
+        return `${scope} ${nameText(name)}: ${state}, by ${nameText(owner ?? "unknown")} since ${since ?? "unknown"} ${end}${count}${reason === null ? "" : `, ${quoted(reason)}`}`;
       },
       "Nothing is on hold.",
     ),

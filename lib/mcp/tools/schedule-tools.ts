@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Hold, ScheduleSummary } from "../../client/main.ts";
-import { counted, quoted, shown, toldPage } from "../answer.ts";
+import { counted, nameText, quoted, shown, toldPage } from "../answer.ts";
 import { instant, key, owners, paging } from "../arguments.ts";
 import { readTool, type Tool } from "../tool.ts";
 
@@ -39,7 +39,7 @@ const getSchedule = readTool({
     return {
       lines: [
         scheduleLine(schedule),
-        `Target ${shown(schedule.target)}, version ${schedule.version}, changed by ${schedule.updatedBy} at ${schedule.updatedAt}.`,
+        `Target ${shown(schedule.target)}, version ${schedule.version}, changed by ${nameText(schedule.updatedBy)} at ${schedule.updatedAt}.`,
         `Payload ${shown(schedule.payload)}`,
         `Last job: ${last}.`,
         ...holds.map((hold) => `Held ${holdText(hold)}.`),
@@ -59,8 +59,8 @@ const versions = readTool({
     toldPage(
       await client.schedules.versions(asked, { ...page, signal }).page(),
       ({ version, change, at, by, changes }) => {
-        const fields = changes.map(({ path }) => (path === "" ? "all fields" : path));
-        return `Version ${version} ${change} by ${by} at ${at}${fields.length === 0 ? "" : `: ${fields.join(", ")}`}`;
+        const fields = changes.map(({ path }) => (path === "" ? "all fields" : nameText(path)));
+        return `Version ${version} ${change} by ${nameText(by)} at ${at}${fields.length === 0 ? "" : `: ${fields.join(", ")}`}`;
       },
       "No version is kept.",
     ),
@@ -83,11 +83,16 @@ type Listed = ReturnType<typeof briefSchedule>;
 function scheduleLine({ key: name, state, cadenceText, nextAt, holds, description }: Listed): string {
   const next = nextAt === null ? "no coming run" : `next ${nextAt}`;
   const held = holds.length === 0 ? "" : `, ${counted(holds.length, "hold")}`;
-  return `${name}: ${state}, ${cadenceText}, ${next}${held}${description === null ? "" : `, ${quoted(description)}`}`;
+  return `${nameText(name)}: ${state}, ${cadenceText}, ${next}${held}${description === null ? "" : `, ${quoted(description)}`}`;
 }
 
 export function holdText({ owner, reason, until, since, group, tag }: Hold): string {
-  const label = group !== undefined ? ` of group ${group}` : tag !== undefined ? ` of tag ${tag}` : "";
+  const label =
+    group !== undefined
+      ? ` of group ${nameText(group)}`
+      : tag !== undefined
+        ? ` of tag ${nameText(tag)}`
+        : "";
   const end = until === null ? "without an end" : `until ${until}`;
-  return `by ${owner}${label} since ${since} ${end}${reason === null ? "" : `: ${quoted(reason)}`}`;
+  return `by ${nameText(owner)}${label} since ${since} ${end}${reason === null ? "" : `: ${quoted(reason)}`}`;
 }

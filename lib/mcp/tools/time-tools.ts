@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { agendaOutcomes } from "../../client/agenda.ts";
 import type { Forecast, NextOccurrences, Preview } from "../../client/main.ts";
-import { counted, toldPage } from "../answer.ts";
+import { counted, nameText, toldPage } from "../answer.ts";
 import { instant, key, owners, paging } from "../arguments.ts";
 import { readTool, type Tool } from "../tool.ts";
 
@@ -99,7 +99,7 @@ const agenda = readTool({
       ({ occurrence, wall, key: name, outcome, reason, job, passedOver }) => {
         const range =
           passedOver === null ? "" : ` (${passedOver.count ?? "several"} runs from ${passedOver.from})`;
-        return `${occurrence} (${wall}) ${name}: ${outcome}${reason === null ? "" : `, ${reason}`}${range}${job === null ? "" : `, job ${job}`}`;
+        return `${occurrence} (${wall}) ${nameText(name)}: ${outcome}${reason === null ? "" : `, ${reason}`}${range}${job === null ? "" : `, job ${job}`}`;
       },
       "No run is in the window.",
     );

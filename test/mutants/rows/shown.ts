@@ -215,4 +215,18 @@ export const shownRows: readonly Mutant[] = [
     replacement: "if (labels",
     tests: [unreadableTest],
   },
+  {
+    name: "shown: a name with blanks is in quotes for an agent",
+    file: "lib/mcp/answer.ts",
+    text: "? JSON.stringify(name) : name",
+    replacement: "? name : name",
+    tests: ["test/mcp/reading.test.ts"],
+  },
+  {
+    name: "shown: the key of a listed schedule is in quotes for an agent",
+    file: "lib/mcp/tools/schedule-tools.ts",
+    text: "${nameText(name)}: ${state}",
+    replacement: "${name}: ${state}",
+    tests: ["test/mcp/reading.test.ts"],
+  },
 ];
