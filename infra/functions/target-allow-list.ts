@@ -2,7 +2,7 @@ import { Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
-import { eventSourcesByDefault } from "../../lib/config/event-sources.ts";
+import { eventSourcesByDefault } from "../../lib/config/target-settings.ts";
 import type { EndpointUse } from "../network/endpoint-policy.ts";
 import { eventsOfSources } from "../queues/events-of-sources.ts";
 import type { InterfaceName } from "../settings/network.ts";

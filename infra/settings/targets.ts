@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { eventSourceForm, eventSourcesTakes } from "../../lib/config/event-sources.ts";
-import { parseTargetPrefix } from "../../lib/config/target-prefixes.ts";
+import { eventSourceForm, eventSourcesTakes, parseTargetPrefix } from "../../lib/config/target-settings.ts";
 import { charactersOf, parsedText, textList, textOrToken } from "./shapes.ts";
 
 /** Targets of schedules. */

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Environment, required } from "../config/environment.ts";
-import { eventSourcesFrom } from "../config/event-sources.ts";
-import { pathsOfOtherKeys, type TargetPrefix, targetPrefixesFrom } from "../config/target-prefixes.ts";
+import { eventSourcesFrom, type TargetPrefix, targetPrefixesFrom } from "../config/target-settings.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { eventFaults } from "../schedule/shape/event-names.ts";
 import type { Target } from "../schedule/shape/target-shape.ts";
 import { kept, type WebhookTarget } from "../schedule/shape/target-webhook-shape.ts";
 import { isHidden, withValues } from "../schedule/shape/webhook-credentials.ts";
+import { pathsOfOtherKeys } from "../target/target-prefixes.ts";
 import { type Reach, reachFrom } from "../webhook/reach.ts";
 import { readWebhookUrl } from "../webhook/webhook-url.ts";
 

@@ -1,4 +1,4 @@
-import { pathsOfOtherKeys, type TargetPrefix } from "../config/target-prefixes.ts";
+import type { TargetPrefix } from "../config/target-settings.ts";
 import type { ClaimedJob } from "../parcel/claimed-job.ts";
 import type {
   EventTarget,
@@ -10,6 +10,7 @@ import type {
 import type { WebhookTarget } from "../schedule/shape/target-webhook-shape.ts";
 import { isStoredTarget, kindOf } from "../schedule/stored/stored-target.ts";
 import { type Deliver, type Delivery, type DeliveryContext, type Failure, failed } from "./delivery.ts";
+import { pathsOfOtherKeys } from "./target-prefixes.ts";
 
 type To<Own> = (
   jobs: readonly (ClaimedJob & { target: Own })[],

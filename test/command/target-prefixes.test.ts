@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { parseTargetPrefix, pathsOfOtherKeys, targetPrefixesFrom } from "../../lib/config/target-prefixes.ts";
+import { parseTargetPrefix, targetPrefixesFrom } from "../../lib/config/target-settings.ts";
 import { targetShape } from "../../lib/schedule/shape/target-shape.ts";
+import { pathsOfOtherKeys } from "../../lib/target/target-prefixes.ts";
 
 const listed = [
   "good:=queue/good-*",

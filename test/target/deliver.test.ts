@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseTargetPrefix } from "../../lib/config/target-prefixes.ts";
+import { parseTargetPrefix } from "../../lib/config/target-settings.ts";
 import { targetShape } from "../../lib/schedule/shape/target-shape.ts";
 import { deliverTo } from "../../lib/target/deliver.ts";
 import { type DeliveryContext, done, failed } from "../../lib/target/delivery.ts";

@@ -1,13 +1,12 @@
 import path from "node:path";
 import { isOrigin, originForm } from "../../config/cors-origins.ts";
 import { type Environment, integer } from "../../config/environment.ts";
-import { eventSourcesFrom } from "../../config/event-sources.ts";
 import { lifecycleFrom } from "../../config/lifecycle.ts";
 import { pageNameForm, pageNamePattern } from "../../config/page-name.ts";
 import { ingestPrefixForm, ingestPrefixPattern } from "../../config/prefix-rates.ts";
 import { type PrefixWeight, parsePrefixWeights } from "../../config/prefix-weights.ts";
 import { parseQuotas, type QuotaLimit } from "../../config/quota-setting.ts";
-import { parseTargetPrefix } from "../../config/target-prefixes.ts";
+import { eventSourcesFrom, parseTargetPrefix } from "../../config/target-settings.ts";
 import { reachFrom } from "../../webhook/reach.ts";
 import { hostForm, isHost } from "./callers.ts";
 

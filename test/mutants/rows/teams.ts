@@ -271,7 +271,7 @@ export const teamRows: readonly Mutant[] = [
   },
   {
     name: "a name of a target is the same with region, account and alias",
-    file: "lib/config/target-prefixes.ts",
+    file: "lib/target/target-prefixes.ts",
     text: 'lambda.startsWith("arn:") ? parts[6] : parts[0]',
     replacement: 'lambda.startsWith("arn:") ? parts[7] : parts[0]',
     tests: ["test/command/target-prefixes.test.ts"],

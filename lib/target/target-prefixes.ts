@@ -1,51 +1,9 @@
+import type { TargetKind, TargetPrefix } from "../config/target-settings.ts";
 import type { Target } from "../schedule/shape/target-shape.ts";
-import type { Environment } from "./environment.ts";
-import { eventSourceForm } from "./event-sources.ts";
-import { prefixForm } from "./prefix-rates.ts";
-
-/** Targets that only schedules whose keys begin with the prefix may name. */
-export interface TargetPrefix {
-  prefix: string;
-  kind: Kind;
-  /** A name, or the beginning of names with `*` behind it. */
-  name: string;
-}
-
-const forms = {
-  queue: /^[\w-]{1,80}(\.fifo)?\*?$/,
-  bus: /^[\w./-]{1,256}\*?$/,
-  source: eventSourceForm,
-  function: /^[\w-]{1,64}\*?$/,
-  handler: /^[a-z][a-z0-9-]{0,63}\*?$/,
-} as const;
-
-type Kind = keyof typeof forms;
-
-const form = `it takes a prefix of keys and one of ${Object.keys(forms).join(", ")} with a name or the beginning of names, such as billing:=queue/billing-*`;
-
-/** Reads an entry of the setting `targetPrefixes`. Throws a sentence with the allowed form. */
-export function parseTargetPrefix(text: string): TargetPrefix {
-  // A prefix may contain `=`, and a name does not.
-  const {
-    prefix = "",
-    kind = "",
-    name = "",
-  } = /^(?<prefix>.+)=(?<kind>[a-z]+)\/(?<name>[^=]+)$/u.exec(text)?.groups ?? {};
-  if (!isKind(kind) || !prefixForm.test(prefix) || !forms[kind].test(name))
-    throw new Error(`${form}, not ${text}`);
-  return { prefix, kind, name };
-}
-
-const isKind = (text: string): text is Kind => Object.hasOwn(forms, text);
-
-/** The entries in `TARGET_PREFIXES`, one per line, because prefixes may contain commas. */
-export function targetPrefixesFrom({ TARGET_PREFIXES: text = "" }: Environment): readonly TargetPrefix[] {
-  return text === "" ? [] : text.split("\n").map(parseTargetPrefix);
-}
 
 /** A name that a target uses, and where it stands in the target. */
 interface Named {
-  kind: Kind;
+  kind: TargetKind;
   name: string;
   path: string;
 }
