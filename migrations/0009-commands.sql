@@ -60,9 +60,15 @@ create table carillon.inbox (
   key text collate "C" not null,
   command jsonb not null,
   -- Length of the command as text: limits how much is read at once without reading it.
-  bytes int not null
+  bytes int not null,
+  -- The caller's commands before this number need not be counted for its quota. Null: they are counted at its next call.
+  recount_at bigint
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 2147483647);
+-- Read by the applier, which gives turns to the callers that wait, and by a call, which limits how many commands of its caller wait.
+create index inbox_caller on carillon.inbox (caller, id);
+-- Read by the applier: a command waits for the one before it of the same key.
+create index inbox_key on carillon.inbox (key, id);
 
 -- Commands that were refused when they were applied, and why. Members that may hold a credential are removed before.
 create table carillon.inbox_refusals (

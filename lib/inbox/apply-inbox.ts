@@ -39,8 +39,8 @@ export interface InboxApplied {
 }
 
 const chunkMax = 1_000;
-/** The most commands that one run reads. */
-const runMax = 250_000;
+/** The most commands that one run lists. A tick has time for about as many. */
+const runMax = 10_000;
 /**
  * After a hundred failures a run does not isolate failing commands any more: batches that fail are
  * left to the next run, and the others are applied.
@@ -58,8 +58,8 @@ interface Run extends InboxDeps, Omit<InboxApplied, "more"> {
 }
 
 /**
- * Applies the commands of the inbox, oldest first, in transactions of up to a thousand. Of several
- * runs at once, one applies at a time, and each command leaves the inbox in the transaction that
+ * Applies the commands of the inbox in transactions of up to a thousand, those of each caller and
+ * those of each key oldest first, by turns of the callers. Of several runs at once, one applies at a time, and each command leaves the inbox in the transaction that
  * applies it, so a crash neither repeats nor loses one. A command that cannot be applied is refused
  * and kept with the reason. A command on which Carillon itself fails stays, is set aside until its
  * next attempt, and holds up only later commands of its key.
@@ -74,53 +74,37 @@ export async function applyInbox(deps: InboxDeps, bounds: InboxBounds): Promise<
     left: 0,
     failedAt: new Map(),
   };
-  const most = Math.min(bounds.most, runMax);
   await forgetGone(run.sql);
-  let more = true;
-  for (let after = "0"; more; ) {
-    const listed = await applyListed(run, most, after);
-    more = listed.more;
-    // If all listed commands wait, the commands behind them are listed, however many wait.
-    if (listed.found > 0 || listed.last === null || bounds.timeIsUp()) break;
-    after = listed.last;
+  const { lists, more } = await waitingCommands(run.sql, {
+    most: Math.min(bounds.most, runMax),
+    together: chunkMax,
+  });
+  for (const { ids, tried } of lists) {
+    if (bounds.timeIsUp()) break;
+    await applyRows(run, await readCommandRows(run.sql, ids), tried);
   }
   const { applied, refused, failed } = run;
   return { applied, refused, failed, more: more || run.left > 0 || bounds.timeIsUp() };
-}
-
-/**
- * `found`: listed commands that do not wait. `last`: the last listed command, if there may be more
- * behind it.
- */
-async function applyListed(
-  run: Run,
-  most: number,
-  after: string,
-): Promise<{ found: number; last: string | null; more: boolean }> {
-  // One snapshot: commands that commit later are left to the next run, so that none overtakes
-  // another.
-  const lists = await waitingCommands(run.sql, { most, together: chunkMax, after });
-  let looked = 0;
-  let found = 0;
-  for (const { ids, tried } of lists) {
-    if (run.bounds.timeIsUp()) break;
-    const rows = await readCommandRows(run.sql, ids);
-    await applyRows(run, rows, tried);
-    found += rows.length;
-    looked += ids.length;
-  }
-  const listed = lists.reduce((sum, { ids }) => sum + ids.length, 0);
-  const last = lists.at(-1)?.ids.at(-1) ?? null;
-  return { found, last: looked === most ? last : null, more: looked === most || looked < listed };
 }
 
 /** The limits of one request, which answers afterwards. */
 const atOnce = { most: 10_000, ms: 8_000 };
 
 /** Applies the inbox for a caller that waits for the answer. */
-export function applyInboxAtOnce(deps: InboxDeps): Promise<InboxApplied> {
+export async function applyInboxAtOnce(deps: InboxDeps): Promise<InboxApplied> {
   const until = performance.now() + atOnce.ms;
-  return applyInbox(deps, { most: atOnce.most, timeIsUp: () => performance.now() > until });
+  const timeIsUp = () => performance.now() > until;
+  const sum = { applied: 0, refused: 0, failed: 0, more: true };
+  for (let left = atOnce.most; sum.more && left > 0; ) {
+    const { applied, refused, failed, more } = await applyInbox(deps, { most: left, timeIsUp });
+    sum.applied += applied;
+    sum.refused += refused;
+    sum.failed += failed;
+    sum.more = more;
+    if (applied + refused === 0) break;
+    left -= applied + refused + failed;
+  }
+  return sum;
 }
 
 async function applyRows(run: Run, rows: readonly InboxRow[], tried: boolean): Promise<void> {

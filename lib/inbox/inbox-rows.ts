@@ -2,6 +2,7 @@ import type { Sql, Tx } from "../db/connect.ts";
 import { dropEntries } from "../quarantine/quarantine.ts";
 import type { Fault } from "../refusal.ts";
 import type { Json } from "../schedule/shape/json.ts";
+import { type Listed, listsByTurns, type WaitingRow } from "./turns.ts";
 
 /** A command as a caller wrote it in SQL. */
 export interface InboxRow {
@@ -28,41 +29,41 @@ export interface InboxRefusal {
   faults: readonly Fault[];
 }
 
-/** The most text of commands that is read at once; one command is always read. */
-const bytesMax = 8 * 1024 * 1024;
-
-/** Commands, by number, that may be read together. */
-export interface Listed {
-  ids: string[];
-  /** Whether they have failed before. Such commands are read apart from new ones. */
-  tried: boolean;
-}
-
 /**
- * The oldest commands after a number, in their order, without those that are set aside themselves.
- * Commands that wait for another one of their key are left out later, when they are read.
+ * The oldest commands of each caller, up to a share of `most` for each, in the lists in which they
+ * are applied. Commands that are set aside, or wait for one of their key, are left out. `more`: a
+ * caller may have more than its share.
  */
 export async function waitingCommands(
   sql: Sql,
-  { most, together, after = "0" }: { most: number; together: number; after?: string },
-): Promise<Listed[]> {
+  { most, together }: { most: number; together: number },
+): Promise<{ lists: Listed[]; more: boolean }> {
   const some = await hasAside(sql);
-  const rows = await sql<{ id: string; bytes: number; tried: boolean }[]>`
-    select id, bytes, ${some ? sql`id in (${setAsideIds(sql)})` : sql`false`} as tried
-    from carillon.inbox where id > ${after} ${some ? sql`and id not in (${setAsideIds(sql)} and ${waits(sql)})` : sql``} order by id limit ${most}`;
-  const lists: Listed[] = [];
-  let bytes = 0;
-  for (const row of rows) {
-    const list = lists.at(-1);
-    if (list === undefined || list.tried !== row.tried || list.ids.length >= together || bytes >= bytesMax) {
-      lists.push({ ids: [row.id], tried: row.tried });
-      bytes = row.bytes;
-    } else {
-      list.ids.push(row.id);
-      bytes += row.bytes;
-    }
-  }
-  return lists;
+  // One snapshot: commands that commit later are left to the next run, so that none overtakes
+  // another. The callers are found by one look into the index for each. The ranges of one caller
+  // or key read the index in its order, whatever the planner expects.
+  const rows = await sql<(WaitingRow & { share: number })[]>`
+    with recursive callers as (
+      (select i.caller from carillon.inbox i order by i.caller limit 1)
+      union all
+      select (select i.caller from carillon.inbox i where i.caller > c.caller order by i.caller limit 1)
+      from callers c where c.caller is not null),
+    shares as materialized (
+      select c.caller, count(*) over () as callers, ceil(${most}::numeric / count(*) over ())::int as share
+      from callers c where c.caller is not null)
+    select r.id, r.caller, r.bytes, r.tried, s.share, (
+      select case when o.caller <> r.caller then o.id end from carillon.inbox o
+      where s.callers > 1 and (o.key, o.id) < (r.key, r.id) and o.key >= r.key order by o.key desc, o.id desc limit 1) as prior
+    from shares s cross join lateral (
+      select id, caller, key, bytes, ${some ? sql`id in (${setAsideIds(sql)})` : sql`false`} as tried
+      from carillon.inbox where caller >= s.caller and caller <= s.caller
+        ${some ? sql`and id not in (${setAsideIds(sql)} and ${waits(sql)}) and ${hasNoKeyThatWaits(sql)}` : sql``}
+      order by caller, id limit s.share) r
+    order by r.id`;
+  const found = new Map<string, number>();
+  for (const { caller } of rows) found.set(caller, (found.get(caller) ?? 0) + 1);
+  const more = rows.some(({ caller, share }) => found.get(caller) === share);
+  return { lists: listsByTurns(rows, together), more };
 }
 
 /** An entry that was edited by hand may have no number: it belongs to no command. */

@@ -45,10 +45,30 @@ describe.each([
 
   test("a run of the inbox reads only the thousand commands that it applies together", async () => {
     await expectNoMoreThan(2_100, async () => {
-      const [{ ids } = { ids: [] }] = await waitingCommands(sql, { most: 1_000, together: 1_000 });
-      const rows = await readCommandRows(sql, ids);
+      const { lists } = await waitingCommands(sql, { most: 1_000, together: 1_000 });
+      const rows = await readCommandRows(sql, lists[0]?.ids ?? []);
       expect(rows.map(({ id }) => Number(id))).toEqual(Array.from({ length: 1_000 }, (_row, n) => n + 1));
     });
+  });
+
+  test("a run of the inbox finds the one command of a caller beside fifty thousand of another", async () => {
+    await sql`
+      insert into carillon.inbox (at, caller, reach, key, command, bytes) values (carillon.clock(), 'bakery', '', 'b', '{"delete": "b"}', 15)`;
+    await expectNoMoreThan(120, async () => {
+      const { lists } = await waitingCommands(sql, { most: 100, together: 1_000 });
+      expect(lists.flatMap(({ ids }) => ids)).toHaveLength(51);
+      expect(lists[0]?.ids).toContain(String(many + 1));
+    });
+    await sql`delete from carillon.inbox where caller = 'bakery'`;
+  });
+
+  test("a call reads the newest command of its role, and counts none of fifty thousand", async () => {
+    await sql`
+      update carillon.inbox set caller = session_user, recount_at = ${2 * many}::int where id > ${many - 1_000}::int`;
+    await expectNoMoreThan(2, async () => {
+      await sql`select carillon.delete_schedule('a')`;
+    });
+    await sql`update carillon.inbox set caller = 'shop'`;
   });
 
   test("an applied command is found and deleted by its number", async () => {
@@ -82,14 +102,14 @@ test("at most eight megabytes of commands are read at once, but always one comma
     insert into carillon.inbox (at, caller, reach, key, command, bytes)
     select carillon.clock(), 'shop', '', 'a', '{"delete": "a"}', bytes from unnest(array[9000000, 1000000, 5000000, 4000000, 1]) bytes`;
   const listed = async (bounds: { most: number; together: number }) =>
-    (await waitingCommands(sql, bounds)).map(({ ids }) => ids);
+    (await waitingCommands(sql, bounds)).lists.map(({ ids }) => ids);
   expect(await listed({ most: 10, together: 10 })).toEqual([["1"], ["2", "3", "4"], ["5"]]);
   expect(await listed({ most: 4, together: 2 })).toEqual([["1"], ["2", "3"], ["4"]]);
   await sql.end();
   await database.drop();
 });
 
-test("listing the waiting commands reads no command, also if one is set aside, and commands of its key are left out when they are read", async () => {
+test("listing the waiting commands reads no command, also if one is set aside, and commands of its key are left out", async () => {
   const database = await testDatabase("still");
   const sql = connect({ DATABASE_URL: database.url }, { max: 1 });
   // As large as commands may be: each is stored apart from its row, in many parts.
@@ -107,11 +127,13 @@ test("listing the waiting commands reads no command, also if one is set aside, a
     return row?.blocks;
   };
   const before = await blocksOfCommands();
-  const lists = await waitingCommands(sql, { most: 100, together: 10 });
+  const { lists } = await waitingCommands(sql, { most: 100, together: 10 });
   expect(await blocksOfCommands()).toBe(before);
-  expect(lists.flatMap(({ ids }) => ids).map(Number)).toEqual(Array.from({ length: 19 }, (_, n) => n + 2));
+  expect(lists.flatMap(({ ids }) => ids).map(Number)).toEqual(
+    Array.from({ length: 10 }, (_, n) => 2 * n + 2),
+  );
   const rows = await readCommandRows(sql, lists[0]?.ids ?? []);
-  expect(rows.map(({ id }) => Number(id))).toEqual([2, 4, 6, 8, 10]);
+  expect(rows.map(({ id }) => Number(id))).toEqual(Array.from({ length: 10 }, (_, n) => 2 * n + 2));
   await sql.end();
   await database.drop();
 });

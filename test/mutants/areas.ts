@@ -5,6 +5,7 @@ import { badRows } from "./rows/bad-rows.ts";
 import { batchRows } from "./rows/batch.ts";
 import { callerRows, onlySqsRows } from "./rows/callers.ts";
 import { control } from "./rows/control.ts";
+import { inboxTurnRows } from "./rows/inbox-turns.ts";
 import { ingest } from "./rows/ingest.ts";
 import { laneRows } from "./rows/lanes.ts";
 import { oneJobRows } from "./rows/one-job.ts";
@@ -29,6 +30,7 @@ import { worker } from "./rows/worker.ts";
 /** The safeguards by area, as `npm run mutants -- AREA` selects them. */
 export const areas: Readonly<Record<string, readonly Mutant[]>> = {
   ingest,
+  inbox: inboxTurnRows,
   lanes: laneRows,
   teams: [...teamRows, ...teamPlaceRows],
   quota: quotaRows,

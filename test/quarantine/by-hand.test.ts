@@ -48,7 +48,7 @@ test("A quarantined inbox entry whose item is not a number hides no command, and
     insert into carillon.inbox (at, caller, reach, key, command, bytes)
     values (carillon.clock(), 'shop', '', 'a', '{"delete": "a"}', 10)`;
   await write("inbox", "abc");
-  const lists = await waitingCommands(world.sql, { most: 10, together: 10 });
+  const { lists } = await waitingCommands(world.sql, { most: 10, together: 10 });
   expect(lists).toMatchObject([{ ids: ["1"], tried: false }]);
   await forgetGone(world.sql);
   expect(await quarantined(world)).toEqual([]);

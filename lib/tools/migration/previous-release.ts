@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
   lastMigration: 29,
-  migrationsDigest: "024661d3ceec1cbc1f8cf830bd2f7a6b997f026e24b291986611739afc0a35b5",
+  migrationsDigest: "1eebfd54848e4d0b8c6fd0cd5c448c926a3580b0258a8ddce91d78ce114f0bc6",
 } as const;
