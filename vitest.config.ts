@@ -12,6 +12,7 @@ const long = [
   "test/page/views.test.ts",
   "test/release/previous-functions.test.ts",
   "test/local/start-killed.test.ts",
+  "test/release/mixed-releases.test.ts",
   "test/local/start-stops.test.ts",
   "test/crash/edits.test.ts",
   "test/abuse/abuse.test.ts",

@@ -1,14 +1,9 @@
-import { execFile, spawnSync } from "node:child_process";
-import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { migrationsDirectory, readMigrations } from "../../lib/db/migrate/migration.ts";
-import { previousRelease } from "../../lib/tools/migration/previous-release.ts";
+import { hasHistory, type PreviousCode, previousCode, repository, run } from "./previous-code.ts";
 
-const repository = fileURLToPath(new URL("../../", import.meta.url));
-const taken = ["lib", "functions", "test", "package.json", "vitest.config.ts", "tsconfig.json"];
 /**
  * Tests of the previous release that together run all of its functions, each with its own login
  * where the test says so.
@@ -25,24 +20,13 @@ const wholeWay = [
   "test/ingest/dead-commands.test.ts",
 ];
 
-const { status } = spawnSync("git", ["cat-file", "-e", `${previousRelease.commit}^{commit}`], {
-  cwd: repository,
-});
-const hasHistory = status === 0;
-
-let previous: string;
+let previous: PreviousCode;
 beforeAll(async () => {
-  previous = await mkdtemp(join(tmpdir(), "carillon-previous-"));
-  if (!hasHistory) return;
-  const archive = join(previous, "release.tar");
-  await run("git", ["archive", "--output", archive, previousRelease.commit, ...taken], repository);
-  await run("tar", ["-xf", archive], previous);
-  await cp(join(repository, "migrations"), join(previous, "migrations"), { recursive: true });
-  await symlink(join(repository, "node_modules"), join(previous, "node_modules"));
+  previous = await previousCode();
+  await cp(join(repository, "migrations"), join(previous.directory, "migrations"), { recursive: true });
 });
-afterAll(() => rm(previous, { recursive: true, force: true }));
+afterAll(() => previous.remove());
 
-// An archive or a shallow clone has no history, and so lacks the code of the previous release.
 describe.runIf(hasHistory)("the previous release's code, on the tables of this one", () => {
   test("the previous release's code passes its tests of API, tick, workers and commands on the tables of this release", {
     timeout: 300_000,
@@ -55,7 +39,7 @@ describe.runIf(hasHistory)("the previous release's code, on the tables of this o
   }, async () => {
     const present = await readMigrations(migrationsDirectory);
     const number = String(present.length + 1).padStart(4, "0");
-    const breaking = join(previous, "migrations", `${number}-renames.sql`);
+    const breaking = join(previous.directory, "migrations", `${number}-renames.sql`);
     await writeFile(breaking, "alter table carillon.jobs rename column state to condition;");
     try {
       await expect(runItsTests(["test/db/roles.test.ts"])).rejects.toThrow(/column .*state.* does not exist/);
@@ -66,19 +50,9 @@ describe.runIf(hasHistory)("the previous release's code, on the tables of this o
 });
 
 function runItsTests(files: readonly string[]): Promise<void> {
-  return run(process.execPath, [join("node_modules", "vitest", "vitest.mjs"), "run", ...files], previous);
-}
-
-/**
- * Runs a program. Its output goes into the error, which else would not say which of the many tests
- * of the previous release failed.
- */
-function run(program: string, words: readonly string[], cwd: string): Promise<void> {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("VITEST")));
-  return new Promise((resolve, reject) => {
-    execFile(program, [...words], { cwd, env, maxBuffer: 2 ** 26 }, (error, out, faults) => {
-      if (error === null) resolve();
-      else reject(new Error(`${program} ${words.join(" ")} failed:\n${out}\n${faults}`, { cause: error }));
-    });
-  });
+  return run(
+    process.execPath,
+    [join("node_modules", "vitest", "vitest.mjs"), "run", ...files],
+    previous.directory,
+  );
 }

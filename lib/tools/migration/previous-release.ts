@@ -4,7 +4,7 @@
  * migrations, one after the other.
  */
 export const previousRelease = {
-  commit: "01499696ca2e02a5021ae7bee6654b86e5d34f50",
+  commit: "239da6324c82d1d16a897c8dc7d84d7e02412f9c",
   lastMigration: 29,
   migrationsDigest: "1eebfd54848e4d0b8c6fd0cd5c448c926a3580b0258a8ddce91d78ce114f0bc6",
 } as const;
