@@ -5,7 +5,7 @@ import packageJson from "../../../package.json" with { type: "json" };
 import { deployments, templateOf } from "./deployments.ts";
 import { type FrozenPart, frozenTemplate } from "./frozen-template.ts";
 import { frozenTypes, replaceableTypes } from "./frozen-types.ts";
-import { namedReplacements } from "./named-replacements.ts";
+import { namedInChangelog } from "./named-in-changelog.ts";
 import { plainParameters } from "./plain-parameters.ts";
 import { readRelease, releaseText } from "./released-file.ts";
 import { replacements } from "./replacements.ts";
@@ -49,7 +49,7 @@ function resource({ Resources }: Template, id: string) {
 }
 
 test("An upgrade from the last release replaces nothing of the frozen list that the changelog does not name", () => {
-  const named = namedReplacements(changelog);
+  const named = namedInChangelog(changelog, "Replaces");
   const found = replacements(release, plainParameters, once);
   expect(
     found.filter(({ id }) => !named.includes(id)).map(({ why }) => why),
@@ -185,7 +185,7 @@ test("A setting that this version does not take any more fails with the name of 
 
 test("A changelog names replacements under Unreleased alone, several in a line, with a reason", () => {
   const named = (...items: string[]) =>
-    namedReplacements(`# Changelog\n\n## Unreleased\n\n${items.join("\n")}\n`);
+    namedInChangelog(`# Changelog\n\n## Unreleased\n\n${items.join("\n")}\n`, "Replaces");
   expect(
     named("- Replaces: `QueueOne`,\n  `QueueTwo` (a new name, drain\n  both before).", "- Faster."),
   ).toEqual(["QueueOne", "QueueTwo"]);

@@ -1,23 +1,52 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import packageJson from "../../../package.json" with { type: "json" };
-import { namedReplacements } from "./named-replacements.ts";
+import { document } from "../../api/contract.ts";
+import { documentBreaks } from "../../release/api/document-breaks.ts";
+import {
+  contractOf,
+  readReleasedApi,
+  releasedApiFile,
+  releasedApiText,
+} from "../../release/api/released-api.ts";
+import { namedInChangelog } from "./named-in-changelog.ts";
 import { plainParameters } from "./plain-parameters.ts";
 import { readRelease, releasedFile, releaseText } from "./released-file.ts";
 import { presentRelease, replacements } from "./replacements.ts";
 
 // `npm run released`: a step of a release, after its version is in package.json. Writes what an upgrade from
-// this version must not replace to test/fixtures/released-templates.json. Within a version it only adds.
+// this version must not replace to test/fixtures/released-templates.json, and the contract of its API to
+// test/fixtures/released-api.json. Within a version it only adds.
 
 const { version } = packageJson;
-const before = readRelease();
-const named = namedReplacements(readFileSync(new URL("../../../CHANGELOG.md", import.meta.url), "utf8"));
-const lost = replacements(before, plainParameters);
-const isWritten = before.version === version;
-const refused = isWritten ? lost : lost.filter(({ id }) => !named.includes(id));
-if (refused.length > 0) {
+const changelog = readFileSync(new URL("../../../CHANGELOG.md", import.meta.url), "utf8");
+
+/** The sentences that forbid the release: each is about a change that the changelog does not name. */
+function refused(
+  before: { version: string },
+  lost: readonly { id: string; why: string }[],
+  word: "Replaces" | "Breaks",
+): string[] {
+  const isWritten = before.version === version;
+  const named = isWritten ? [] : namedInChangelog(changelog, word);
+  const left = lost.filter(({ id }) => !named.includes(id)).map(({ why }) => why);
+  if (left.length === 0) return [];
   const why = isWritten
     ? `These are part of ${version}, which is written already: raise the version in package.json first.`
-    : "These are replaced, and CHANGELOG.md does not name them:";
-  process.stderr.write(`${[why, ...refused.map((each) => each.why)].join("\n")}\n`);
+    : `CHANGELOG.md does not name these in a line that begins with "${word}:"`;
+  return [why, ...left];
+}
+
+const templates = readRelease();
+const contract = contractOf(document);
+const api = existsSync(releasedApiFile) ? readReleasedApi() : { version, document: contract };
+const faults = [
+  ...refused(templates, replacements(templates, plainParameters), "Replaces"),
+  ...refused(api, documentBreaks(api.document, contract), "Breaks"),
+];
+if (faults.length > 0) {
+  process.stderr.write(`${faults.join("\n")}\n`);
   process.exitCode = 1;
-} else writeFileSync(releasedFile, releaseText(presentRelease(version, plainParameters)));
+} else {
+  writeFileSync(releasedFile, releaseText(presentRelease(version, plainParameters)));
+  writeFileSync(releasedApiFile, releasedApiText({ version, document: contract }));
+}
