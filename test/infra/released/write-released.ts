@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { testCarillon } from "../../../lib/tools/testing/test-carillon.ts";
 import packageJson from "../../../package.json" with { type: "json" };
 import { document } from "../../api/contract.ts";
 import { documentBreaks } from "../../release/api/document-breaks.ts";
@@ -8,14 +9,22 @@ import {
   releasedApiFile,
   releasedApiText,
 } from "../../release/api/released-api.ts";
+import {
+  eventBreaks,
+  readReleasedEvents,
+  releasedEventsFile,
+  releasedEventsText,
+} from "../../release/events/event-breaks.ts";
+import { sampleEvents, samplesBegin } from "../../release/events/sample-events.ts";
 import { namedInChangelog } from "./named-in-changelog.ts";
 import { plainParameters } from "./plain-parameters.ts";
 import { readRelease, releasedFile, releaseText } from "./released-file.ts";
 import { presentRelease, replacements } from "./replacements.ts";
 
 // `npm run released`: a step of a release, after its version is in package.json. Writes what an upgrade from
-// this version must not replace to test/fixtures/released-templates.json, and the contract of its API to
-// test/fixtures/released-api.json. Within a version it only adds.
+// this version must not replace to test/fixtures/released-templates.json, the contract of its API to
+// test/fixtures/released-api.json, and a message of each kind that users receive to
+// test/fixtures/released-events.json. Within a version it only adds.
 
 const { version } = packageJson;
 const changelog = readFileSync(new URL("../../../CHANGELOG.md", import.meta.url), "utf8");
@@ -39,9 +48,12 @@ function refused(
 const templates = readRelease();
 const contract = contractOf(document);
 const api = existsSync(releasedApiFile) ? readReleasedApi() : { version, document: contract };
+const samples = await presentSamples();
+const events = existsSync(releasedEventsFile) ? readReleasedEvents() : { version, samples };
 const faults = [
   ...refused(templates, replacements(templates, plainParameters), "Replaces"),
   ...refused(api, documentBreaks(api.document, contract), "Breaks"),
+  ...refused(events, eventBreaks(events.samples, samples), "Breaks"),
 ];
 if (faults.length > 0) {
   process.stderr.write(`${faults.join("\n")}\n`);
@@ -49,4 +61,10 @@ if (faults.length > 0) {
 } else {
   writeFileSync(releasedFile, releaseText(presentRelease(version, plainParameters)));
   writeFileSync(releasedApiFile, releasedApiText({ version, document: contract }));
+  writeFileSync(releasedEventsFile, releasedEventsText({ version, samples }));
+}
+
+async function presentSamples() {
+  await using carillon = await testCarillon({ now: samplesBegin });
+  return await sampleEvents(carillon);
 }
