@@ -214,4 +214,11 @@ export const deliveryRows: readonly Mutant[] = [
     replacement: "readPayload(handler, payload)",
     tests: ["test/job/read-payload.test.ts"],
   },
+  {
+    name: "an answer of the webhook sender may have members that the worker does not know",
+    file: "lib/target/webhook-function.ts",
+    text: '  z.object({\n    kind: z.literal("answered"),',
+    replacement: '  z.strictObject({\n    kind: z.literal("answered"),',
+    tests: ["test/target/webhook-function.test.ts"],
+  },
 ];
