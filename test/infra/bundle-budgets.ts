@@ -3,14 +3,14 @@
  * present size. A bundle that exceeds its budget has gained a dependency.
  */
 export const bundleBudgets: Readonly<Record<string, number>> = {
-  Api: 1_376_000,
+  Api: 1_382_000,
   Archive: 540_000,
-  FastWorker: 872_000,
-  Ingest: 714_000,
+  FastWorker: 876_000,
+  Ingest: 717_000,
   Migration: 474_000,
   Page: 22_000,
-  SlowWorker: 872_000,
+  SlowWorker: 876_000,
   StackSchedules: 385_000,
-  Tick: 864_000,
+  Tick: 868_000,
   WebhookSender: 360_000,
 };
