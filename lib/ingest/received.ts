@@ -50,7 +50,7 @@ export function readMessage(record: Pick<SQSRecord, "messageId" | "body" | "attr
   try {
     const read = commandsIn(record.body);
     const alone = read.length === 1;
-    return read.map((command, place) => readOne(command, { messageId, place, sentAt, alone, isAgain }));
+    return read.map((command, place) => readOne(command, { messageId, place, sentAt, givenAt: sentAt, alone, isAgain }));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return [{ messageId, place: 0, command: undefined, refusal: plain(error) }];
@@ -96,13 +96,15 @@ interface Place {
   messageId: string;
   place: number;
   sentAt: Date;
+  /** The time of the command if it names none. */
+  givenAt: Date;
   alone: boolean;
   isAgain: boolean;
 }
 
 function readOne(
   command: unknown,
-  { messageId, place, sentAt, alone, isAgain }: Place,
+  { messageId, place, sentAt, givenAt, alone, isAgain }: Place,
 ): Received | NotUnderstood {
   const { id, at, rest } = split(command);
   const read = head.safeParse({ id, at }, { reportInput: true });
@@ -113,14 +115,17 @@ function readOne(
     place,
     sentAt,
     id: read.data.id ?? (alone ? messageId : `${messageId}/${place}`),
-    at: read.data.at ?? sentAt,
+    at: read.data.at ?? givenAt,
     input: rest,
     command,
     isAgain,
   };
 }
 
-/** A kept command, as its message delivered it. */
+/**
+ * A kept command, as its message delivered it. It was sent before it was refused: its own time says nothing about
+ * that, and may lie far ahead.
+ */
 export function commandWith(kept: {
   messageId: string;
   place: number;
@@ -130,8 +135,8 @@ export function commandWith(kept: {
   command: unknown;
 }): Received {
   const { messageId, place, commandId, refusedAt, command } = kept;
-  const sentAt = kept.at ?? refusedAt;
-  const read = readOne(command, { messageId, place, sentAt, alone: false, isAgain: true });
+  const times = { sentAt: refusedAt, givenAt: kept.at ?? refusedAt };
+  const read = readOne(command, { messageId, place, ...times, alone: false, isAgain: true });
   if ("refusal" in read) throw new Refusal(read.refusal.kind, read.refusal.message, read.refusal.faults);
   return commandId === null ? read : { ...read, id: commandId };
 }

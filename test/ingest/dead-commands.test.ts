@@ -87,6 +87,19 @@ test("a retry of a dead command whose key has a newer command is passed over, an
   expect((await api.send("GET", "/v1/schedules/old")).json).toMatchObject({ when: "every 2h" });
 });
 
+test("a retry of a dead command whose time lies ahead is refused again, and leaves no mark of that time", async () => {
+  await api.send("PUT", "/v1/schedules/ahead", { body: { when: "every 2h", target } });
+  await send({ at: "2100-01-01T00:00:00Z", put: { key: "ahead", when: "every 1h", target } });
+  const [dead] = (await list()).items;
+  expect(await api.send("POST", `/v1/commands/dead/${dead?.id}/retry`)).toMatchObject({
+    status: 400,
+    json: { errors: [{ path: "at", message: expect.stringContaining("lies in the future") }] },
+  });
+  // With a mark of the year 2100, each later command of the key would be passed over for it.
+  await send({ put: { key: "ahead", when: "every 3h", target } });
+  expect((await api.send("GET", "/v1/schedules/ahead")).json).toMatchObject({ when: "every 3h" });
+});
+
 test("a token sees, retries and deletes the dead commands of its prefix only", async () => {
   await send([{ pause: "team:a" }, { pause: "other" }]);
   const [other, own] = (await list()).items;
