@@ -50,7 +50,9 @@ export function readMessage(record: Pick<SQSRecord, "messageId" | "body" | "attr
   try {
     const read = commandsIn(record.body);
     const alone = read.length === 1;
-    return read.map((command, place) => readOne(command, { messageId, place, sentAt, givenAt: sentAt, alone, isAgain }));
+    return read.map((command, place) =>
+      readOne(command, { messageId, place, sentAt, givenAt: sentAt, alone, isAgain }),
+    );
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return [{ messageId, place: 0, command: undefined, refusal: plain(error) }];
