@@ -45,7 +45,7 @@ ${smoke === undefined ? "" : `\nThen \`npm run smoke\`, through the deployed API
 }
 
 /** Names and instants differ in each run, so they are masked. */
-function withoutNames(text: string): string {
+export function withoutNames(text: string): string {
   return text
     .trim()
     .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "…")

@@ -175,7 +175,7 @@ async function startDatabase(
 /**
  * The endpoint at which the workers invoke the sender of webhooks. Only the workers know its port.
  */
-async function startOwnLambda(
+export async function startOwnLambda(
   { settings, clock, log }: StackParts,
   vault: KeyVault,
   started: Closers,
