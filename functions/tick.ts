@@ -1,7 +1,7 @@
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import type { ScheduledEvent } from "aws-lambda";
 import { canaryFrom } from "../lib/canary/canaries.ts";
-import { systemClock } from "../lib/clock.ts";
+import { systemClock, systemTiming, type Timing } from "../lib/clock.ts";
 import { acceptanceOf } from "../lib/command/acceptance.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
 import { awsClientSettings, withoutSdkLog } from "../lib/config/aws.ts";
@@ -14,6 +14,7 @@ import { logFrom } from "../lib/config/log-from.ts";
 import { metricsFrom } from "../lib/config/metrics-from.ts";
 import { connect } from "../lib/db/connect.ts";
 import { parcelQueueFrom } from "../lib/parcel/parcel-queue-from.ts";
+import { reportForeignLocks } from "../lib/tick/foreign-locks.ts";
 import { measureTick } from "../lib/tick/housekeeping/measure.ts";
 import type { Ticked } from "../lib/tick/run.ts";
 import { type SharedTickEvent, shareOf } from "../lib/tick/share.ts";
@@ -25,7 +26,10 @@ import { tick, tickDefaults } from "../lib/tick/tick.ts";
  */
 const timeShare = 0.7;
 
-export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTickEvent, Ticked> {
+export function assemble(
+  env: Environment,
+  timing: Timing = systemTiming,
+): Assembled<ScheduledEvent | SharedTickEvent, Ticked> {
   const log = logFrom(env, "tick");
   const metrics = metricsFrom(env, "tick");
   const queue = parcelQueueFrom(env, log);
@@ -67,7 +71,11 @@ export function assemble(env: Environment): Assembled<ScheduledEvent | SharedTic
       const reserve = invocation.getRemainingTimeInMillis() * (1 - timeShare);
       const share = shareOf(event);
       const timeIsUp = () => invocation.getRemainingTimeInMillis() < reserve;
-      const ticked = await tick(deps, { ...settings, share }, timeIsUp);
+      // The locks that it looks for may make the whole tick fail.
+      const reported = share.share === 0 ? reportForeignLocks({ sql, log, metrics, timing }) : undefined;
+      const ticking = tick(deps, { ...settings, share }, timeIsUp);
+      await Promise.allSettled([ticking, reported]);
+      const ticked = await ticking;
       const ms = systemClock.now().getTime() - startedAt;
       const { rolledUp, ...done } = ticked;
       log.info(ticked.finished ? "tick.done" : "tick.unfinished", { ...done, ms });

@@ -40,7 +40,7 @@ grant select on carillon.quota_limits, carillon.team_list, carillon.teams, caril
 grant select on carillon.cursor_key to carillon_api;
 grant execute on function carillon.add_to_entry, carillon.apart_target, carillon.attach_days,
   carillon.attach_missing_days, carillon.cancel_jobs, carillon.clock, carillon.define_limits,
-  carillon.end_bulk, carillon.forget_failures, carillon.hand_over_lanes, carillon.join_parcel,
+  carillon.end_bulk, carillon.foreign_locks, carillon.forget_failures, carillon.hand_over_lanes, carillon.join_parcel,
   carillon.keep_cadence, carillon.lane_for, carillon.lane_of, carillon.lanes_of,
   carillon.lateness_bucket, carillon.leave_lanes, carillon.lock_lanes, carillon.lock_parcels_of, carillon.parcels_of,
   carillon.lock_target, carillon.mark_sent,
@@ -133,7 +133,7 @@ grant select on carillon.quota_limits, carillon.team_list, carillon.teams, caril
 grant execute on function carillon.apart_target, carillon.attach_days,
   carillon.attach_missing_days, carillon.backlog_lines, carillon.claim_events, carillon.clock,
   carillon.drop_day_of_jobs, carillon.drop_day_of_plan, carillon.end_lease,
-  carillon.end_lease_of_some, carillon.forget_audit, carillon.forget_failures,
+  carillon.end_lease_of_some, carillon.foreign_locks, carillon.forget_audit, carillon.forget_failures,
   carillon.forget_queue_sizes, carillon.hand_over_lanes, carillon.is_archived,
   carillon.join_parcel, carillon.keep_cadence, carillon.lane_for, carillon.lane_of,
   carillon.lanes_of, carillon.leave_lanes, carillon.leave_parcel, carillon.leave_places,

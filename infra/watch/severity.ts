@@ -35,6 +35,7 @@ const severities: Readonly<Record<string, Severity>> = {
   "database-capacity-high": "ticket",
   "database-transaction-ids-high": "ticket",
   "database-transaction-open": "ticket",
+  "database-locks-held": "page",
   "archive-behind": "ticket",
 };
 

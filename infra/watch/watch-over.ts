@@ -5,6 +5,7 @@ import { instanceMemoryMiB } from "../database/class-memory.ts";
 import { maxConnections } from "../database/connection-budget.ts";
 import { Canary } from "../functions/canary.ts";
 import type { Settings } from "../settings.ts";
+import { alarmOnLocks } from "./alarm-on-locks.ts";
 import { alarmOnTransactions } from "./alarm-on-transactions.ts";
 import { alarmsOnDatabase } from "./alarms-on-database.ts";
 import { type AlarmsOnJobsProps, alarmsOnJobs } from "./alarms-on-jobs.ts";
@@ -36,6 +37,7 @@ export function watchOver(scope: Construct, { settings, queueKey, ...watched }: 
     memoryMiB: instanceMemoryMiB(settings),
   });
   alarmOnTransactions({ alarms, metrics, database });
+  alarmOnLocks({ alarms, metrics, database });
   const canary = settings.canaryMinutes > 0;
   if (canary) {
     const every = Duration.minutes(settings.canaryMinutes);

@@ -139,6 +139,7 @@ export interface SeriesHead {
 export interface Problem {
   kind:
     | "no-tick"
+    | "foreign-locks"
     | "plan-behind"
     | "no-worker"
     | "late-jobs"

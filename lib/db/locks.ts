@@ -91,6 +91,22 @@ export const editLock = 10;
 export const migrationLock = 8;
 export const quotaLock = 11;
 
+/** Every class of locks that Carillon uses, by number, those that only functions of SQL take included. */
+export const lockClasses: Readonly<Record<number, string>> = {
+  [planLock]: "the plan",
+  [gate]: "gates of edits",
+  3: "days",
+  4: "lanes",
+  [labelLock]: "groups and tags",
+  [targetLock]: "targets",
+  [inboxLock]: "commands",
+  [migrationLock]: "migrations",
+  9: "seats at targets",
+  [editLock]: "edits",
+  [quotaLock]: "quotas",
+  12: "seats of teams",
+};
+
 /**
  * For the parts of a failed batch, of which about twenty are tried. If one row is locked for long,
  * each attempt waits this long for it, while other transactions wait for the locks of the attempt.

@@ -18,6 +18,8 @@ export const metricUnits = {
   Quarantined: "Count",
   PlanLagMs: "Milliseconds",
   OldestTransactionMs: "Milliseconds",
+  // Only while there are any.
+  ForeignLocks: "Count",
   // Every ten minutes.
   QuotaUsedPercent: "Percent",
   // Only with an archive.

@@ -120,6 +120,9 @@ export const wording = {
   "tick.days-kept": "days could not be attached or dropped, and the next tick retries it: {error}",
   "tick.done": "tick made {jobs} jobs in {parcels} parcels ({batches} batches, {ms} ms)",
   "tick.events-told": "{events} events were sent to bus {bus}",
+  "tick.foreign-locks":
+    "a session of user {user}, which is none of Carillon's, keeps locks of Carillon and makes it wait: {locks}",
+  "tick.locks-unread": "locks of other programs could not be looked for: {error}",
   "tick.outage": "an outage has begun ({what}): since {from}",
   "tick.outage-over": "an outage is over ({what}): it lasted from {from} to {to}",
   "tick.pulse-targets-reclaimed": "{targets} targets that no pulse uses were deleted",

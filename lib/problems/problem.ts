@@ -6,6 +6,7 @@ import type { Amount } from "../stats/standing.ts";
  */
 export const problemKinds = [
   "no-tick",
+  "foreign-locks",
   "plan-behind",
   "no-worker",
   "late-jobs",

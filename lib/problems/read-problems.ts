@@ -1,6 +1,8 @@
 import type { Sql } from "../db/connect.ts";
+import { readForeignLocks } from "../db/foreign-locks.ts";
 import { spanText } from "../explain/late.ts";
 import { readDeadGroups, readLosses, readPastOutages } from "./failures.ts";
+import { foreignLockProblems } from "./foreign-lock-problems.ts";
 import { fullBacklogProblems, readFullBacklog } from "./full-backlog.ts";
 import { readLateWork, readLiveQueues } from "./late-work.ts";
 import { type Problem, type ProblemKind, ranked, type Verdict } from "./problem.ts";
@@ -38,20 +40,24 @@ export async function readProblems(sql: Sql, prefix: string | null): Promise<Pro
   const beat = await readTickBeat(sql);
   const { now } = beat;
   const dayAgo = new Date(now.getTime() - dayMs);
-  const [late, owed, live, dead, losses, outages, commands, inbox, quarantined, holds] = await Promise.all([
-    readLateWork(sql, { now, lateMs: lateAfterMs, prefix }),
-    readFullBacklog(sql, { now, lateMs: lateAfterMs, prefix }),
-    readLiveQueues(sql, now, workersWithinMs),
-    readDeadGroups(sql, prefix),
-    prefix === null ? readLosses(sql, dayAgo) : null,
-    readPastOutages(sql, dayAgo),
-    readDeadCommands(sql, prefix),
-    readInboxErrors(sql, prefix),
-    readQuarantined(sql, prefix),
-    readOldHolds(sql, prefix, { now, before: dayAgo }),
-  ]);
+  const [late, owed, live, dead, losses, outages, commands, inbox, quarantined, holds, locks] =
+    await Promise.all([
+      readLateWork(sql, { now, lateMs: lateAfterMs, prefix }),
+      readFullBacklog(sql, { now, lateMs: lateAfterMs, prefix }),
+      readLiveQueues(sql, now, workersWithinMs),
+      readDeadGroups(sql, prefix),
+      prefix === null ? readLosses(sql, dayAgo) : null,
+      readPastOutages(sql, dayAgo),
+      readDeadCommands(sql, prefix),
+      readInboxErrors(sql, prefix),
+      readQuarantined(sql, prefix),
+      readOldHolds(sql, prefix, { now, before: dayAgo }),
+      // Logins of the database are no business of one team.
+      prefix === null ? readForeignLocks(sql) : [],
+    ]);
   const problems = ranked([
     ...tickProblems(beat),
+    ...foreignLockProblems(locks),
     ...lateProblems(late, { live, prefix, dueBefore: new Date(now.getTime() - lateAfterMs) }),
     ...fullBacklogProblems(owed, { now, prefix }),
     ...deadProblems(dead, prefix),

@@ -2,6 +2,7 @@ import { Match } from "aws-cdk-lib/assertions";
 import { beforeAll, describe, expect, test } from "vitest";
 import { metricUnits } from "../../lib/log/metrics.ts";
 import { type Synthesised, synthesised } from "./synthesised.ts";
+import { variants } from "./variants.ts";
 
 let stack: Synthesised;
 beforeAll(() => {
@@ -171,6 +172,22 @@ test("messages in flight raise an alarm before SQS delivers no more, and throttl
     EvaluationPeriods: 5,
     DatapointsToAlarm: 3,
   });
+});
+
+test("locks that another program holds raise an alarm in their second minute, also in a database that is not made here", () => {
+  const { template } = synthesised(variants["external database"]);
+  for (const each of [stack.template, template])
+    each.hasResourceProperties("AWS::CloudWatch::Alarm", {
+      Namespace: "Carillon",
+      MetricName: "ForeignLocks",
+      Dimensions: ofTick,
+      Statistic: "Maximum",
+      Period: 60,
+      EvaluationPeriods: 2,
+      Threshold: 0,
+      ComparisonOperator: "GreaterThanThreshold",
+      TreatMissingData: "notBreaching",
+    });
 });
 
 test("requests answered with 5xx raise an alarm", () => {

@@ -64,6 +64,7 @@ function showFacts(out: Output, { kind, since, sample, command: next }: Problem)
 /** The noun of a problem's sample; null where the sentence names the sample already, or there is none. */
 const sampleNouns: Readonly<Record<Problem["kind"], string | null>> = {
   "no-tick": null,
+  "foreign-locks": null,
   "plan-behind": null,
   "no-worker": "job",
   "late-jobs": "job",

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "c82db85e4a06c7b70b56c54ebacb8d6658d4bc27",
   lastMigration: 29,
-  migrationsDigest: "1eebfd54848e4d0b8c6fd0cd5c448c926a3580b0258a8ddce91d78ce114f0bc6",
+  migrationsDigest: "e4c23f65468c5017d462e3c34c6ef30f9562778bc618febe3319cf7a349bd481",
 } as const;

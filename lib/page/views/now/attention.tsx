@@ -11,6 +11,7 @@ const looks: Readonly<
   Record<Problem["kind"], { word: string; mark: string; look: "bad" | "warn" | "info" }>
 > = {
   "no-tick": { word: "Stopped", mark: "■", look: "bad" },
+  "foreign-locks": { word: "Blocked", mark: "■", look: "bad" },
   "plan-behind": { word: "Behind", mark: "◷", look: "bad" },
   "no-worker": { word: "Stopped", mark: "■", look: "bad" },
   "late-jobs": { word: "Late", mark: "◷", look: "warn" },
