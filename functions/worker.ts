@@ -71,13 +71,12 @@ export function assemble(
   const { notify, bus } = lifecycleFrom(env);
   const queues = { sqs: queue.sqs, ownUrls: ownQueueUrls(env, queue), clock };
   const buses = { events, clock, sources: eventSourcesFrom(env) };
+  const prefixes = targetPrefixesFrom(env);
   const deps = {
     sql,
     log,
     clock,
-    deliver: parts.around(
-      deliverToTargets(parts, { queues, buses, metrics, notify, prefixes: targetPrefixesFrom(env) }),
-    ),
+    deliver: parts.around(deliverToTargets(parts, { queues, buses, metrics, notify, prefixes })),
     queue,
     random: parts.random,
     notify,
@@ -87,6 +86,7 @@ export function assemble(
     pulses: {
       send: pulseSender({ send: messageSender(queues), put: eventSender(buses) }),
       targets: pulseTargets(sql),
+      prefixes,
     },
     metrics: metrics === noMetrics ? undefined : metrics,
   };

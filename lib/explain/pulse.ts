@@ -60,7 +60,8 @@ const causes: Readonly<Record<string, string>> = {
   late: "no worker came in time",
   crashed: "the workers that had claimed it did not finish",
   failed: "its target took none of them at any attempt",
-  refused: "its target refused them or cannot be read, or their message could not be built",
+  refused:
+    "its target refused them, is for other keys (targetPrefixes) or cannot be read, or their message could not be built",
 };
 
 function explainPassed(

@@ -94,6 +94,8 @@ export const wording = {
   "postgres.up": "Postgres is up on port {port} after {ms} ms",
   "pulse.failed": "{pulses} pulses of {at} were not accepted by target {target} and will be retried: {error}",
   "pulse.given-up": "{pulses} pulses of {at} are dropped: target {target} does not accept them: {error}",
+  "pulse.not-allowed":
+    "{pulses} pulses of {at} are dropped: target {target} is for schedules with other keys alone (targetPrefixes): {ids}",
   "pulse.passed-over":
     "no tick ran for {seconds} seconds of shard {shard}: the pulses of these seconds are skipped",
   "pulse.unmade":

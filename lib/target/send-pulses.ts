@@ -1,5 +1,6 @@
 import type { EventTarget, QueueTarget } from "../schedule/shape/target-shape.ts";
 import { type Failure, failed, type Sent } from "./delivery.ts";
+import { idOf, keyOf } from "./pulse-envelope.ts";
 import type { PutEvents } from "./put-events.ts";
 import type { QueueMessage, SendMessages } from "./send-messages.ts";
 
@@ -115,26 +116,6 @@ function packedAlone(target: QueueTarget, envelopes: readonly string[]) {
     else packs.push({ envelopes: [body], message: { body, target, id: idOf(body), orderedBy: key } });
   }
   return { packs, unmade };
-}
-
-/** An envelope begins with its id, and no id has a character that JSON escapes. */
-const idAt = '{"id":"'.length;
-
-function idOf(envelope: string): string {
-  return envelope.slice(idAt, envelope.indexOf('"', idAt));
-}
-
-/**
- * The key of the schedule; null if the envelope is not JSON: its row was written before the
- * database refused such rows, or is damaged.
- */
-function keyOf(envelope: string): string | null {
-  try {
-    const { subject }: { subject: string } = JSON.parse(envelope);
-    return subject;
-  } catch {
-    return null;
-  }
 }
 
 const messageBytesMax = 240_000;

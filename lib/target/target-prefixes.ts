@@ -1,5 +1,6 @@
 import type { TargetKind, TargetPrefix } from "../config/target-settings.ts";
 import type { Target } from "../schedule/shape/target-shape.ts";
+import { keyOf } from "./pulse-envelope.ts";
 
 /** A name that a target uses, and where it stands in the target. */
 interface Named {
@@ -18,6 +19,21 @@ export function pathsOfOtherKeys(prefixes: readonly TargetPrefix[], target: Targ
     const listed = prefixes.filter((each) => each.kind === kind && covers(each.name, name));
     return listed.length === 0 || listed.some(({ prefix }) => key.startsWith(prefix)) ? [] : [path];
   });
+}
+
+/** Parts envelopes of pulses by whether the target is of the keys of their schedules. */
+export function partByKeys(
+  prefixes: readonly TargetPrefix[],
+  target: Target,
+  envelopes: readonly string[],
+): { own: string[]; others: string[] } {
+  // Nearly no target is kept for a prefix, and the envelopes of the others are not parsed.
+  if (pathsOfOtherKeys(prefixes, target, "").length === 0) return { own: [...envelopes], others: [] };
+  const { own = [], others = [] } = Object.groupBy(envelopes, (envelope) => {
+    const key = keyOf(envelope);
+    return typeof key !== "string" || pathsOfOtherKeys(prefixes, target, key).length === 0 ? "own" : "others";
+  });
+  return { own, others };
 }
 
 const covers = (listed: string, name: string) =>

@@ -8,7 +8,9 @@ import { dividePulses } from "../pulse/divide-pulses.ts";
 import { type PulsePage, type PulsesOfTarget, readPulses } from "../pulse/read-pulses.ts";
 import { type PulsesWorked, settlePulses } from "../pulse/settle-pulses.ts";
 import { type Failure, failed } from "../target/delivery.ts";
+import { idOf } from "../target/pulse-envelope.ts";
 import { sendingMinMs } from "../target/sending.ts";
+import { partByKeys } from "../target/target-prefixes.ts";
 import { loggableFailure } from "./log-failures.ts";
 import type { MeasuredWork } from "./measure-work.ts";
 import { settleSurely } from "./settle-surely.ts";
@@ -102,6 +104,8 @@ class Work {
   readonly #refused = new Map<number, number>();
   /** The ids of pulses that cannot be made into a message, by target. */
   readonly #unmade = new Map<number, string[]>();
+  /** The ids of pulses whose keys may not use their target, by target. */
+  readonly #ofOthers = new Map<number, string[]>();
   /** The last failure of each target that did not take all of its pulses. */
   readonly #failures = new Map<number, Failure>();
   #pauses: number;
@@ -152,25 +156,27 @@ class Work {
     }
   }
 
-  /** How many pulses are given up at once, by target: refused, or not made into a message. */
+  /** How many pulses are given up at once, by target: refused, not made into a message, or of other keys. */
   #lost(): Map<number, number> {
     const lost = new Map(this.#refused);
-    for (const [target, ids] of this.#unmade) add(lost, target, ids.length);
+    for (const [target, ids] of [...this.#unmade, ...this.#ofOthers]) add(lost, target, ids.length);
     return lost;
   }
 
   logFailures(): void {
     const { log } = this.#deps;
     const { id, second, lastTry } = this.#parcel;
-    for (const [target, ids] of this.#unmade) {
-      const shown = ids.slice(0, idsShownMax).join(" ");
-      log.error("pulse.unmade", { parcel: id, target, pulses: ids.length, ids: shown });
-    }
+    const at = new Date(second * 1_000).toISOString();
+    const shown = (ids: readonly string[]) => ids.slice(0, idsShownMax).join(" ");
+    for (const [target, ids] of this.#unmade)
+      log.error("pulse.unmade", { parcel: id, target, pulses: ids.length, ids: shown(ids) });
+    for (const [target, ids] of this.#ofOthers)
+      log.error("pulse.not-allowed", { parcel: id, at, target, pulses: ids.length, ids: shown(ids) });
     for (const [target, failure] of this.#failures) {
       const pulses = (this.#failed.get(target) ?? 0) + (this.#refused.get(target) ?? 0);
       // A later attempt has delivered all of them.
       if (pulses === 0) continue;
-      const fields = { parcel: id, at: new Date(second * 1_000).toISOString(), target, pulses };
+      const fields = { parcel: id, at, target, pulses };
       const error = loggableFailure(failure);
       if (lastTry || !this.#failed.has(target)) log.error("pulse.given-up", { ...fields, error });
       else log.warn("pulse.failed", { ...fields, error });
@@ -182,7 +188,8 @@ class Work {
   }
 
   async #sendPage(page: readonly PulsesOfTarget[], after: PulsePlace | null): Promise<void> {
-    let pending = page.filter((pulses) => !this.#isDown(pulses, after));
+    const allowed = await this.#ofOwnKeys(page);
+    let pending = allowed.filter((pulses) => !this.#isDown(pulses, after));
     while (pending.length > 0) {
       pending = await this.#send(pending);
       if (pending.length === 0) return;
@@ -191,6 +198,27 @@ class Work {
       this.#pauses += 1;
     }
     for (const pulses of pending) this.#fail(pulses, after);
+  }
+
+  /** Leaves out pulses whose target is kept for other keys. The list may be newer than their schedules. */
+  async #ofOwnKeys(page: readonly PulsesOfTarget[]): Promise<readonly PulsesOfTarget[]> {
+    const { prefixes = [], targets } = this.#sending;
+    if (prefixes.length === 0) return page;
+    const known = await targets(page.map(({ target }) => target));
+    return page.flatMap((pulses) => {
+      const { target, envelopes } = pulses;
+      const where = known.get(target);
+      if (where === undefined) return [pulses];
+      const { own, others } = partByKeys(prefixes, where, envelopes);
+      this.#count(this.#ofOthers, target, others.map(idOf));
+      return own.length === 0 ? [] : [{ target, envelopes: own }];
+    });
+  }
+
+  /** A parcel for single targets is a retry, and what it gives up at once was counted the first time. */
+  #count(given: Map<number, string[]>, target: number, ids: readonly string[]): void {
+    if (ids.length === 0 || this.#parcel.targets !== null) return;
+    given.set(target, [...(given.get(target) ?? []), ...ids]);
   }
 
   /**
@@ -225,9 +253,7 @@ class Work {
       const { taken, failed, refused, unmade, failure } = outcome;
       if (taken > 0) add(this.#taken, lateMs, taken);
       if (refused > 0) add(this.#refused, target, refused);
-      // A parcel for single targets is a retry, and its unmade pulses were counted the first time.
-      if (unmade.length > 0 && this.#parcel.targets === null)
-        this.#unmade.set(target, [...(this.#unmade.get(target) ?? []), ...unmade]);
+      this.#count(this.#unmade, target, unmade);
       if (failure !== null) this.#failures.set(target, failure);
       return failed.length > 0 ? [{ target, envelopes: failed }] : [];
     });

@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import type { TargetPrefix } from "../config/target-settings.ts";
 import type { Sql } from "../db/connect.ts";
 import type { ParcelEvents } from "../lifecycle/parcel-events.ts";
 import type { Log } from "../log/log.ts";
@@ -17,6 +18,8 @@ export interface PulseSending {
   send: SendPulses;
   /** The targets of pulses by number; may return more targets than requested. */
   targets: (ids: readonly number[]) => Promise<ReadonlyMap<number, PulseTarget>>;
+  /** Targets of some keys: pulses of other keys are given up. Default: none. */
+  prefixes?: readonly TargetPrefix[] | undefined;
 }
 
 export interface WorkerDeps {
