@@ -124,20 +124,27 @@ export interface DeadSearch {
   before?: string | undefined;
 }
 
-/** Newest first. */
+/** The most rows that one answer of a prefix reads before it returns the matches and a place to continue. */
+const lookedMax = 5_000;
+
+/** Newest first. A page may be shorter than `limit` and still have a `next`. */
 export async function listDeadCommands(
   sql: Tx,
   { prefix, isForTeam, limit, before }: DeadSearch,
 ): Promise<{ items: DeadCommandRead[]; next?: string }> {
+  const looks = prefix === undefined ? limit + 1 : lookedMax;
+  const places = await sql<{ id: string; fits: boolean }[]>`
+    select id, ${prefix === undefined ? sql`true` : sql`coalesce(starts_with(key, ${prefix}), false)`}
+      and ${isForTeam ? sql`coalesce(${isWithinQueue(sql)}, false)` : sql`true`} as fits
+    from carillon.dead_commands ${before === undefined ? sql`` : sql`where id < ${before}`}
+    order by id desc limit ${looks}`;
+  const fitting = places.filter(({ fits }) => fits).slice(0, limit);
+  const last = fitting.length === limit ? fitting.at(-1) : places.at(-1);
+  const isEnd = places.length < looks && last?.id === places.at(-1)?.id;
   const rows = await sql<Row[]>`
-    select ${columns(sql)} from carillon.dead_commands
-    where ${before === undefined ? sql`true` : sql`id < ${before}`}
-      and ${prefix === undefined ? sql`true` : sql`starts_with(key, ${prefix})`}
-      and ${isForTeam ? isWithinQueue(sql) : sql`true`}
-    order by id desc limit ${limit + 1}`;
-  const items = rows.slice(0, limit).map(toRead);
-  const last = items.at(-1);
-  return rows.length > limit && last !== undefined ? { items, next: last.id } : { items };
+    select ${columns(sql)} from carillon.dead_commands where id = any(${fitting.map(({ id }) => id)}::bigint[]) order by id desc`;
+  const items = rows.map(toRead);
+  return last === undefined || isEnd ? { items } : { items, next: last.id };
 }
 
 export async function readDeadCommand(sql: Tx, id: string): Promise<DeadCommandRead | null> {

@@ -18,7 +18,10 @@ beforeAll(async () => {
 afterAll(() => api.stop());
 beforeEach(() => api.sql`delete from carillon.dead_commands`);
 
-const page = z.object({ items: z.array(z.object({ id: z.string(), key: z.string().nullable() })) });
+const page = z.object({
+  items: z.array(z.object({ id: z.string(), key: z.string().nullable() })),
+  cursor: z.string().optional(),
+});
 const listed = async (by?: Issued) =>
   page.parse((await api.send("GET", "/v1/commands/dead", withToken(by))).json).items;
 const keys = async (by?: Issued) => (await listed(by)).map(({ key }) => key);
@@ -62,4 +65,22 @@ test("A refused command of a queue of all keys is listed to the team of its key"
   await sendCommands(api, [{ put: { key: "bank:a", when: "no time", target: { queue: "demo" } } }]);
   expect(await keys(bank)).toEqual(["bank:a"]);
   expect(await keys(shop)).toEqual([]);
+});
+
+test("A page of a team's refused commands looks at 5,000 at most, and its cursor leads past those of other teams", async () => {
+  const insert = (first: number, last: number, key: string) => api.sql`
+    insert into carillon.dead_commands (message_id, place, key, refused_at, refusal)
+    select n::text, 0, ${key}, carillon.clock(), '{"kind": "invalid", "message": "no"}' from generate_series(${first}::int, ${last}::int) n`;
+  await insert(1, 3, "shop:old");
+  await insert(4, 5_002, "bank:a");
+  await insert(5_003, 5_003, "shop:new");
+  const read = async (query: string) =>
+    page.parse((await api.send("GET", "/v1/commands/dead", { ...withToken(shop), query })).json);
+  const first = await read("limit=2");
+  expect(first.items.map(({ key }) => key)).toEqual(["shop:new"]);
+  const second = await read(`limit=2&cursor=${first.cursor}`);
+  expect(second.items.map(({ key }) => key)).toEqual(["shop:old", "shop:old"]);
+  const third = await read(`limit=2&cursor=${second.cursor}`);
+  expect(third).toMatchObject({ items: [{ key: "shop:old" }] });
+  expect(third.cursor).toBeUndefined();
 });
