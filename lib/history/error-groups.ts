@@ -9,7 +9,7 @@ import {
   isDeadWith,
   newestLooked,
 } from "./looked-dead.ts";
-import { retryingLooked } from "./looked-retrying.ts";
+import { retryingLooked, retryingOf } from "./looked-retrying.ts";
 
 /** The fields that the jobs of one group share. */
 export const groupings = ["target,error", "target", "error", "reason"] as const;
@@ -105,7 +105,10 @@ export async function groupJobs(tx: Tx, search: GroupSearch): Promise<JobGroups>
     after === undefined ? search.filter : { ...search.filter, to: earlier(search.filter.to, after.before) };
   const streams = await deadStreams(tx, filter);
   if (streams === null) return { items: [], groups: 0, looked: 0, more: false, lookedFrom: null };
-  const looked = state === "dead" ? deadLooked(tx, filter, streams) : retryingLooked(tx, filter);
+  const looked =
+    state === "dead"
+      ? deadLooked(tx, filter, streams)
+      : retryingLooked(tx, filter, await retryingOf(tx, filter));
   const rows = await groupRows(tx, search, looked);
   const [first] = rows;
   if (first === undefined) throw new Error("An aggregate without a row.");

@@ -1,23 +1,46 @@
 import type { Tx } from "../db/connect.ts";
-import { isOwner } from "./find-schedules.ts";
+import { type TeamOfPrefix, teamsUnder } from "../quota/teams-of-prefix.ts";
+import { fewOwners, isOwner } from "./find-schedules.ts";
+import { comparedMax, isOneOf, mayBeOf, ownersMax, parcelsMax } from "./jobs-in-parcels.ts";
 import { type DeadFilter, lookedMax } from "./looked-dead.ts";
 
+/** The schedules and the teams to which a search of retrying jobs is narrowed; null for all. */
+export interface RetryingOf {
+  ids: readonly string[] | null;
+  teams: readonly TeamOfPrefix[] | null;
+}
+
+/** Jobs of few schedules are found by id, so that those of other teams hide none. */
+export async function retryingOf(tx: Tx, filter: DeadFilter): Promise<RetryingOf> {
+  const { prefix } = filter;
+  return {
+    ids: await fewOwners(tx, filter, { deleted: false, most: ownersMax }),
+    teams: prefix === undefined ? null : await teamsUnder(tx, prefix),
+  };
+}
+
 /**
- * Jobs that wait for their next attempt are in parcels, which list them with their kinds. A parcel
+ * SQL, parts of a `with`: `looked`, `edge`, and in `wanted` those jobs that match the filter. Jobs
+ * that wait for their next attempt are in parcels, which list them with their kinds. A parcel
  * without kinds has never been attempted.
  */
-export function retryingLooked(tx: Tx, filter: DeadFilter) {
+export function retryingLooked(tx: Tx, filter: DeadFilter, { ids, teams }: RetryingOf) {
   const { errorGroup, to } = filter;
+  const most = ids === null ? lookedMax : comparedMax;
   return tx`
     open as materialized (
-      select p.id, p.occurrences, p.schedule_ids, p.kinds, p.ns, p.lease_until
-      from carillon.parcels p order by p.id desc limit ${lookedMax + 1}
+      select p.id, p.occurrences, p.schedule_ids, p.kinds, p.ns
+      from (select * from carillon.parcels order by id desc limit ${parcelsMax}::int) p
+      where p.kinds is not null and p.lease_until is null and ${mayBeOf(tx, teams)}
     ), listed as materialized (
-      select p.id, k.occurrence, k.schedule_id, k.kind, k.n
-      from open p cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
-      where p.kinds is not null and p.lease_until is null limit ${lookedMax + 1}
+      select l.* from (
+        select p.id, k.occurrence, k.schedule_id, k.kind, k.n
+        from open p cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+        limit ${most}::int) l
+      where ${ids === null ? tx`true` : isOneOf(tx, tx`l.schedule_id`, ids)} limit ${lookedMax + 1}
     ), edge as materialized (
-      select (select count(*) from open) > ${lookedMax} or (select count(*) from listed) > ${lookedMax} as more
+      select (select count(*) from (select from carillon.parcels limit ${parcelsMax + 1}::int) p) > ${parcelsMax}
+        or coalesce((select sum(cardinality(occurrences)) from open), 0) > ${most} or (select count(*) from listed) > ${lookedMax} as more
     ), looked as materialized (
       select j.occurrence, j.schedule_id, j.kind, j.n, a.finished_at as died_at, null::text as reason, a.error_group
       from (select * from listed limit ${lookedMax}) l

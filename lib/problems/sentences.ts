@@ -1,9 +1,10 @@
 import { isoInstant } from "../cadence/zone/civil.ts";
 import { spanText } from "../explain/late.ts";
 import type { JobGroup } from "../history/error-groups.ts";
+import { parcelsMax } from "../history/jobs-in-parcels.ts";
 import type { Amount } from "../stats/standing.ts";
 import { type DeadGroups, groupsMax, type Losses, type PastOutage } from "./failures.ts";
-import { jobsMax, type LateCause, type LateWork, parcelsMax } from "./late-work.ts";
+import type { LateCause, LateWork } from "./late-work.ts";
 import { amountText, grouped, type Problem, type ProblemKind, problem } from "./problem.ts";
 import { type Waiting, waitingMax } from "./set-aside.ts";
 
@@ -39,14 +40,14 @@ export function tickProblems({ now, plannedTo, lastTickAt }: TickBeat): Problem[
 
 /** Jobs that wait for a worker or for a target. */
 export function lateProblems(
-  { items, more }: LateWork,
+  { items, more, jobsMax }: LateWork,
   {
     live,
     prefix,
     dueBefore,
   }: { live: ReadonlySet<LateCause["queue"]>; prefix: string | null; dueBefore: Date },
 ): Problem[] {
-  if (items.length === 0 && more) return [unseenLate(prefix, dueBefore)];
+  if (items.length === 0 && more) return [unseenLate(jobsMax, prefix, dueBefore)];
   return items.map(({ queue, target, jobs, since, sample }) => {
     const count = { count: jobs, more };
     const many = amountText(count, "job is", "jobs are");
@@ -71,12 +72,12 @@ export function lateProblems(
 }
 
 /** Where too many parcels are open to look at all, an empty list does not mean that no job is late. */
-function unseenLate(prefix: string | null, dueBefore: Date): Problem {
+function unseenLate(jobsMax: number | null, prefix: string | null, dueBefore: Date): Problem {
   const looked = `${grouped.format(parcelsMax)} open parcels`;
   const seen =
-    prefix === null
+    jobsMax === null
       ? `No job of the ${looked} that were looked at is late`
-      : `Of the ${grouped.format(jobsMax)} late jobs of all prefixes that have waited longest, in ${looked}, none is of this prefix`;
+      : `Of the ${grouped.format(jobsMax)} late jobs of all prefixes that were looked at, in ${looked}, none is of this prefix`;
   return problem({
     kind: "late-jobs",
     since: null,

@@ -169,6 +169,35 @@ describe("the groups of retrying jobs", () => {
   });
 });
 
+describe("retrying jobs beside more of another team than are looked at", () => {
+  /** Newer parcels of retrying jobs of another team; it may share them with others. */
+  async function flood(): Promise<void> {
+    await sixFail(2);
+    await world.put("other:1", { when: "in 1d" });
+    await world.sql`
+      insert into carillon.parcels (shard, queue, ready_at, offer_at, occurrences, schedule_ids, kinds, ns)
+      select 0, 'slow', carillon.clock(), carillon.clock(), array_fill(date_trunc('day', carillon.clock()), array[100]),
+        array_fill((select id from carillon.schedules where key = 'other:1'), array[100]), array_fill('cadence'::carillon.job_kind, array[100]), array_fill(0, array[100])
+      from generate_series(1, 300) n`;
+  }
+
+  test("Retrying jobs of another team hide none of a prefix, and none of one schedule", async () => {
+    await flood();
+    for (const [filter, count] of [
+      [{ prefix: "crm:" }, 3],
+      [{ key: "shop:1" }, 1],
+    ] as const) {
+      const { items, more } = await search({ state: "retrying", filter, by: "target" });
+      expect({ counts: items.map((each) => each.count), more }).toEqual({ counts: [count], more: false });
+    }
+  });
+
+  test("Without a filter the groups of retrying jobs say that there are more than were looked at", async () => {
+    await flood();
+    expect(await search({ state: "retrying", by: "target" })).toMatchObject({ more: true });
+  });
+});
+
 describe("the filter for error groups", () => {
   test("jobs are listed by the error group of their last failure", async () => {
     await sixFail();

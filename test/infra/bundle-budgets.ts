@@ -3,7 +3,7 @@
  * present size. A bundle that exceeds its budget has gained a dependency.
  */
 export const bundleBudgets: Readonly<Record<string, number>> = {
-  Api: 1_382_000,
+  Api: 1_384_000,
   Archive: 540_000,
   FastWorker: 876_000,
   Ingest: 717_000,

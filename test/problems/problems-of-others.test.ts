@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { comparedMax, ownersMax, parcelsMax } from "../../lib/history/jobs-in-parcels.ts";
 import { groupsMax } from "../../lib/problems/failures.ts";
-import { parcelsMax } from "../../lib/problems/late-work.ts";
 import { readProblems } from "../../lib/problems/read-problems.ts";
 import { waitingMax } from "../../lib/problems/set-aside.ts";
 import { failed } from "../../lib/target/delivery.ts";
@@ -79,15 +79,15 @@ describe("with more late jobs of another team than one answer looks up", () => {
   const teams = ["bank:", "shop:"];
 
   /** Late jobs in 300 parcels, all of which have waited longer than the caller's. */
-  async function delay(team: number | null): Promise<void> {
+  async function delay(team: number | null, inEach = 100): Promise<void> {
     await world.put("shop:1", { when: "in 1d" });
     await world.put("bank:1", { when: "in 30s" });
     await world.clock.advance(3 * minute);
     await world.tick();
     await world.sql`
       insert into carillon.parcels (shard, queue, ready_at, offer_at, team_id, occurrences, schedule_ids)
-      select 0, 'slow', carillon.clock() - interval '1 hour', carillon.clock(), ${team}, array_fill(date_trunc('day', carillon.clock()), array[100]),
-        array_fill((select id from carillon.schedules where key = 'shop:1'), array[100])
+      select 0, 'slow', carillon.clock() - interval '1 hour', carillon.clock(), ${team}, array_fill(date_trunc('day', carillon.clock()), array[${inEach}::int]),
+        array_fill((select id from carillon.schedules where key = 'shop:1'), array[${inEach}::int])
       from generate_series(1, 300) n`;
   }
 
@@ -115,16 +115,38 @@ describe("with more late jobs of another team than one answer looks up", () => {
     });
   });
 
-  test("Where parcels may hold jobs of several teams, the answer says that not all were looked at", async () => {
+  test("A team's late jobs are counted where parcels may hold jobs of several teams", async () => {
     await delay(null);
+    expect(await late()).toMatchObject({
+      verdict: "stopped",
+      late: [{ kind: "no-worker", count: { count: 1, more: false } }],
+    });
+  });
+
+  const isUnseen = async (looked: string) => {
     const { verdict, text, late: found } = await late();
     expect({ verdict, found }).toEqual({
       verdict: "on-time",
       found: [{ kind: "late-jobs", count: { count: 0, more: true } }],
     });
     expect(text).toBe(
-      "On time. Of the 20,000 late jobs of all prefixes that have waited longest, in 100,000 open parcels, none is of this prefix; there are more, which were not looked at.",
+      `On time. Of the ${looked} late jobs of all prefixes that were looked at, in 100,000 open parcels, none is of this prefix; there are more, which were not looked at.`,
     );
+  };
+
+  test("The answer says that not all late jobs of parcels of several teams were compared", async () => {
+    await delay(null, Math.ceil(comparedMax / 300));
+    // No order says which of the jobs are compared.
+    await world.sql`delete from carillon.parcels where cardinality(occurrences) = 1`;
+    await isUnseen("500,000");
+  });
+
+  test("The answer says that not all late jobs were looked up for a team of many schedules", async () => {
+    await world.sql`
+      insert into carillon.schedules (id, shard, queue, key, target_kind, created_at, created_by, updated_at, updated_by)
+      select 1000000 + n, 0, 'slow', 'bank:many:' || n, 'queue', carillon.clock(), 'a', carillon.clock(), 'a' from generate_series(1, ${ownersMax}::int) n`;
+    await delay(null);
+    await isUnseen("20,000");
   });
 
   test("Open parcels beyond those that are looked at are said", async () => {
