@@ -15,14 +15,34 @@ create table carillon.calendars (
   rules_version int not null default 1,
   -- Replanning after an edit of the calendar: its schedules with a greater id may still be planned by older rules. Null: replanning is done.
   replan_after bigint,
+  -- The teams up to this one are listed in carillon.calendar_turns. Null: all of them are.
+  replan_team int,
   -- A schedule failed on the way, so replanning starts again after the last one.
   replan_again boolean not null default false,
-  constraint calendars_rules_have_a_version check (rules_version between 1 and version)
+  constraint calendars_rules_have_a_version check (rules_version between 1 and version),
+  constraint calendars_list_is_of_replanning check (replan_team is null or replan_after is not null)
 );
 -- Read by every request that names a calendar.
 create unique index calendars_live_name on carillon.calendars (name) where deleted_at is null;
 -- Read by every tick: calendars that have schedules left to replan.
 create index calendars_replan on carillon.calendars (id) where replan_after is not null;
+
+-- Replanning after an edit of a calendar takes turns between teams: one row for each team whose schedules may still be planned by older rules.
+create table carillon.calendar_turns (
+  calendar_id int not null references carillon.calendars (id),
+  -- 0: schedules without a team.
+  team_id int not null,
+  -- The version of the rules that the schedules are replanned by. A later edit of the calendar begins again.
+  rules_version int not null,
+  -- How many turns the team has had. The team with the fewest is next.
+  turns int not null default 0,
+  -- The schedules of the team up to this id are done.
+  replan_after bigint not null default 0,
+  primary key (calendar_id, team_id),
+  constraint calendar_turns_count_up check (turns >= 0)
+);
+-- Read by the tick, which gives the next turn to the first team.
+create index calendar_turns_next on carillon.calendar_turns (calendar_id, turns, team_id);
 
 -- Every version of a calendar is kept: cadences name the version that they were resolved with, so that an edit changes neither the plan
 -- that was made nor the explanation of the past.
@@ -133,6 +153,8 @@ create index schedules_without_target on carillon.schedules (id) where target_id
 create index schedules_grouping on carillon.schedules (target_id, id) where group_key is not null and target_kind = 'handler';
 -- Read when a calendar changes, and before one is deleted.
 create index schedules_calendar on carillon.schedules (calendar_id, id) where calendar_id is not null and deleted_at is null;
+-- Read when a calendar changes: its teams, one entry for each, and the schedules of one team.
+create index schedules_team_calendar on carillon.schedules (calendar_id, coalesce(team_id, 0), id) where calendar_id is not null and deleted_at is null;
 -- Read by lists of paused schedules. Only held schedules have an entry.
 create index schedules_paused on carillon.schedules (key) where deleted_at is null and held_since is not null;
 -- Read by the counts: schedules whose hold has ended and that the tick has not cleared yet. They count as active.

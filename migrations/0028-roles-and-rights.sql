@@ -58,8 +58,8 @@ grant select on carillon.attempts, carillon.error_groups, carillon.lifecycle, ca
 grant insert, select on carillon.audit, carillon.cadences, carillon.calendar_versions,
   carillon.job_requests, carillon.jobs_beside, carillon.outbox, carillon.plan, carillon.plan_far,
   carillon.schedule_versions, carillon.tallies to carillon_api;
-grant delete, insert, select, update on carillon.backlog, carillon.holds, carillon.idempotency,
-  carillon.jobs, carillon.lane_entries, carillon.parcels, carillon.quarantine,
+grant delete, insert, select, update on carillon.backlog, carillon.calendar_turns, carillon.holds,
+  carillon.idempotency, carillon.jobs, carillon.lane_entries, carillon.parcels, carillon.quarantine,
   carillon.shared_holds, carillon.tokens to carillon_api;
 grant insert, select, update on carillon.calendars, carillon.command_marks,
   carillon.earlier_secrets, carillon.rate_buckets, carillon.schedules to carillon_api;
@@ -112,8 +112,8 @@ grant select on carillon.attempts, carillon.lifecycle, carillon.migrations,
 grant insert, select on carillon.audit, carillon.cadences, carillon.calendar_versions,
   carillon.job_requests, carillon.jobs_beside, carillon.outbox, carillon.plan, carillon.plan_far,
   carillon.schedule_versions, carillon.tallies to carillon_handler;
-grant delete, insert, select, update on carillon.backlog, carillon.holds, carillon.jobs,
-  carillon.lane_entries, carillon.parcels, carillon.quarantine,
+grant delete, insert, select, update on carillon.backlog, carillon.calendar_turns, carillon.holds,
+  carillon.jobs, carillon.lane_entries, carillon.parcels, carillon.quarantine,
   carillon.shared_holds to carillon_handler;
 grant insert, select, update on carillon.calendars, carillon.schedules to carillon_handler;
 grant delete, select on carillon.dead_jobs, carillon.failure_runs,
@@ -155,8 +155,8 @@ grant select on carillon.archived_days, carillon.cadence_round, carillon.calenda
   carillon.sealing_keys, carillon.target_work, carillon.targets to carillon_tick;
 grant insert, select on carillon.attempts, carillon.audit, carillon.cadences, carillon.jobs_beside,
   carillon.plan, carillon.schedule_versions to carillon_tick;
-grant delete, insert, select, update on carillon.backlog, carillon.command_marks, carillon.holds,
-  carillon.jobs, carillon.lane_entries, carillon.minute_lateness, carillon.minute_pulse_lateness,
+grant delete, insert, select, update on carillon.backlog, carillon.calendar_turns, carillon.command_marks,
+  carillon.holds, carillon.jobs, carillon.lane_entries, carillon.minute_lateness, carillon.minute_pulse_lateness,
   carillon.minutes, carillon.outbox, carillon.parcels, carillon.quarantine,
   carillon.tallies to carillon_tick;
 grant delete, select on carillon.dead_commands, carillon.failure_runs, carillon.inbox,
@@ -169,7 +169,7 @@ grant select, update on carillon.lifecycle, carillon.schedule_counts,
   carillon.shards to carillon_tick;
 grant delete, select, update on carillon.schedule_tallies to carillon_tick;
 grant insert, select, update on carillon.schedules, carillon.zone_updates to carillon_tick;
-grant update (replan_after, replan_again) on carillon.calendars to carillon_tick;
+grant update (replan_after, replan_again, replan_team) on carillon.calendars to carillon_tick;
 grant update (lane) on carillon.schedules to carillon_tick;
 grant update (members, reached) on carillon.shared_holds to carillon_tick;
 grant update (regrouped_at) on carillon.targets to carillon_tick;

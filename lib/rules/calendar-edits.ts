@@ -22,7 +22,7 @@ import {
 } from "../schedule/calendars.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
-import { countReferring, type Referring } from "./calendar-replans.ts";
+import { countReferring, type Referring } from "./count-referring.ts";
 import { replanCalendar } from "./replan-calendar.ts";
 
 export interface CalendarParams {
@@ -46,7 +46,9 @@ export interface ReplanAtOnce {
   ms: number;
 }
 
-const replanAtOnce: ReplanAtOnce = { most: 500, ms: 5_000 };
+const replanAtOnce: ReplanAtOnce = { most: 500, ms: 1_000 };
+/** Turns of teams within those limits: replanning the identical edit again may find little to do. */
+const turnsAtOnce = 1_000;
 
 /**
  * Creates a calendar or gives it a next version. The calendar's row is locked in a transaction that
@@ -63,6 +65,8 @@ export async function putCalendar(
   const until = performance.now() + atOnce.ms;
   const { replanned } = await replanCalendar(deps, calendar.id, {
     most: atOnce.most,
+    turns: turnsAtOnce,
+    briefly: true,
     timeIsUp: () => performance.now() > until,
     // The edit is done even if a schedule fails; the tick retries the schedule and reports the
     // failure.

@@ -8,8 +8,9 @@ import { databaseClock } from "../db/database-clock.ts";
 import { type CalendarBody, readCalendar } from "../schedule/calendars.ts";
 import { dayMs } from "../schedule/shape/timing-shape.ts";
 import { findSchedulesById, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
-import { countReferring, firstReferring, type Referring } from "./calendar-replans.ts";
+import { countReferring, type Referring } from "./count-referring.ts";
 import { exchangeRules } from "./exchange-rules.ts";
+import { firstReferring } from "./referring.ts";
 
 /** The effect that a change of a calendar would have on its schedules. */
 export interface CalendarImpact extends Pick<Referring, "schedules" | "more"> {

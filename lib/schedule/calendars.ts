@@ -129,7 +129,7 @@ export async function replaceCalendar(
   await insertVersion(tx, { id, version }, body, author);
   await tx`
     update carillon.calendars
-    set version = ${version}, ${otherRules ? tx`rules_version = ${version}, replan_after = 0, replan_again = false,` : tx``}
+    set version = ${version}, ${otherRules ? tx`rules_version = ${version}, replan_after = 0, replan_team = -1, replan_again = false,` : tx``}
       updated_at = ${author.at}, updated_by = ${author.name}
     where id = ${id}`;
   await noteInAudit(tx, { action: "calendar.replaced", name, version, detail }, author);
@@ -143,7 +143,8 @@ export async function deleteCalendar(
   const { id, name, version } = calendar;
   await tx`
     update carillon.calendars
-    set deleted_at = ${author.at}, replan_after = null, updated_at = ${author.at}, updated_by = ${author.name} where id = ${id}`;
+    set deleted_at = ${author.at}, replan_after = null, replan_team = null, updated_at = ${author.at}, updated_by = ${author.name} where id = ${id}`;
+  await tx`delete from carillon.calendar_turns where calendar_id = ${id}`;
   await noteInAudit(tx, { action: "calendar.deleted", name, version, detail }, author);
 }
 

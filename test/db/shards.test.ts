@@ -28,7 +28,8 @@ const hot: readonly string[] = [
 /** Why the other tables have no shard. */
 const others: Readonly<Record<string, readonly string[]>> = {
   "small, and read by all parts: the same on every server": [
-    ...["cadences", "calendars", "calendar_versions", "targets", "pulse_targets", "shared_holds"],
+    ...["cadences", "calendars", "calendar_versions", "calendar_turns"],
+    ...["targets", "pulse_targets", "shared_holds"],
     ...["lifecycle", "retention", "zone_data", "zone_updates", "caller_prefixes", "migrations"],
     "sealing_keys",
   ],

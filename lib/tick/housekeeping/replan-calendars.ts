@@ -5,8 +5,8 @@ import { calendarsToReplan } from "../../rules/calendar-replans.ts";
 import { replanCalendar } from "../../rules/replan-calendar.ts";
 
 const calendarsMax = 100;
-/** The most schedules of one calendar that are replanned before those of the next calendar. */
-const perTurn = 200;
+/** The most turns of teams of one calendar before those of the next calendar. */
+const turns = 4;
 
 /**
  * Continues replanning after edits of calendars: some schedules of each calendar in each round,
@@ -20,7 +20,7 @@ export async function replanCalendars(
 ): Promise<void> {
   const { sql, log } = deps;
   const failed = asideOrNoted({ sql, log, consumer: "calendar-replan" }, note);
-  const bounds = { most: perTurn, timeIsUp, failed, left: new Set<number>() };
+  const bounds = { most: Number.POSITIVE_INFINITY, turns, timeIsUp, failed, left: new Set<number>() };
   /**
    * Calendars with only failed schedules left: they stay on the list, and do not delay other
    * calendars.
