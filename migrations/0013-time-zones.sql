@@ -21,6 +21,8 @@ create table carillon.zone_updates (
   finished_at timestamptz(3),
   -- Schedules up to this id were looked at. Null: no walk is under way.
   replan_after bigint,
+  -- The walk under way is the first one. It takes a few schedules of each team, so that no team waits for all schedules of another.
+  takes_few boolean not null default true,
   -- A schedule failed on the way: another round follows this one.
   replan_again boolean not null default false,
   -- How often all schedules were walked.

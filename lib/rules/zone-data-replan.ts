@@ -22,9 +22,12 @@ import {
   beginZoneRound,
   type EarlierRules,
   earlierRules,
+  endFewRound,
   endZoneRound,
   moveZonePlace,
   nextInZones,
+  type RoundDone,
+  type ZonePage,
   type ZoneUpdate,
 } from "./zone-data-updates.ts";
 
@@ -51,36 +54,70 @@ interface Bounds extends ZoneReplanBounds {
 const pageMax = 2_000;
 const readMax = 100;
 
+/** The most schedules of one team that a call reads in the first round. */
+const fewMax = 100;
+
 /**
- * Continues through all schedules for an update of the zone data, until none is left or time is up.
- * It may be killed at any point and run twice at once: a schedule planned by the current rules is
- * left unchanged. Returns the update's counts when its round has ended.
+ * Continues through all schedules for an update of the zone data, until none is left or time is up;
+ * in the first round through a few of each team. It may be killed at any point and run twice at
+ * once: a schedule planned by the current rules is left unchanged. Returns the update's counts when
+ * its round has ended.
  */
-export async function replanForZones(
+export function replanForZones(
   deps: EditDeps,
   update: ZoneUpdate,
-  { timeIsUp, failed }: ZoneReplanBounds,
-): Promise<{ checked: number; moved: number; rounds: number } | null> {
-  const bounds = { timeIsUp, failed, left: new Set<number>() };
-  let after = await beginZoneRound(deps.sql, update);
-  if (after === null) return null;
+  bounds: ZoneReplanBounds,
+): Promise<RoundDone | null> {
+  return replanRound(deps, update, { ...bounds, left: new Set() });
+}
+
+async function replanRound(deps: EditDeps, update: ZoneUpdate, bounds: Bounds): Promise<RoundDone | null> {
+  const place = await beginZoneRound(deps.sql, update);
+  if (place === null) return null;
   const earlier = await earlierRules(deps.sql, update);
-  while (!timeIsUp()) {
-    const { last, concerned } = await nextInZones(deps.sql, update, after, pageMax);
-    if (last === null) return endZoneRound(deps.sql, update, after);
+  const end = await walk(deps, { update, earlier }, place, bounds);
+  if (end === null) return null;
+  if (!update.takesFew) return endZoneRound(deps.sql, update, end);
+  const all = await endFewRound(deps.sql, update, end);
+  return all === null ? null : replanRound(deps, all, bounds);
+}
+
+/** Returns the last schedule; null if time is up, or if another tick is replanning too. */
+async function walk(
+  deps: EditDeps,
+  { update, earlier }: Omit<Some, "ids">,
+  place: string,
+  bounds: Bounds,
+): Promise<string | null> {
+  let after = place;
+  const had = new Map<number, number>();
+  while (!bounds.timeIsUp()) {
+    const { last, ...page } = await nextInZones(deps.sql, update, after, pageMax);
+    if (last === null) return after;
+    const concerned = update.takesFew ? fewOf(page, had) : page.concerned;
     for (let from = 0; from <= concerned.length; from += readMax) {
-      if (timeIsUp()) return null;
+      if (bounds.timeIsUp()) return null;
       const ids = concerned.slice(from, from + readMax);
       const to = from + readMax > concerned.length ? last : (ids.at(-1) ?? last);
       const done = await replanSome(deps, { update, earlier, ids }, bounds);
       if (done === "time is up") return null;
-      const place = { from: after, to, checked: ids.length, failed: done === "failed" };
+      const next = { from: after, to, checked: ids.length, failed: done === "failed" };
       // Another tick is replanning for the same update, and one is enough.
-      if (!(await moveZonePlace(deps.sql, update, place))) return null;
+      if (!(await moveZonePlace(deps.sql, update, next))) return null;
       after = to;
     }
   }
   return null;
+}
+
+/** The schedules of a page without those of teams that had many before; `had` counts them. */
+function fewOf({ concerned, teams }: Omit<ZonePage, "last">, had: Map<number, number>): string[] {
+  return concerned.filter((_, index) => {
+    const team = teams[index] ?? 0;
+    const before = had.get(team) ?? 0;
+    had.set(team, before + 1);
+    return before < fewMax;
+  });
 }
 
 interface Some {

@@ -13,12 +13,17 @@ export interface ZoneUpdate {
   zones: string[];
   /** Schedules up to this id were checked; null if no round is under way. */
   after: string | null;
+  /**
+   * The round is the first one, which takes a few schedules of each team. Otherwise thousands of one
+   * team would keep those of another on the earlier rules.
+   */
+  takesFew: boolean;
   /** A round is under way or due. */
   open: boolean;
 }
 
 const updateColumns = (tx: Tx) => tx`
-  id, version, from_versions as "fromVersions", zones, replan_after as after,
+  id, version, from_versions as "fromVersions", zones, replan_after as after, takes_few as "takesFew",
   replan_after is not null or coalesce(look_again_at <= carillon.clock(), false) as open`;
 
 /** The release in force; null in a new database. Every tick reads it. */
@@ -105,8 +110,9 @@ export async function earlierRules(tx: Tx, { fromVersions, zones }: ZoneUpdate):
 export interface ZonePage {
   /** The greatest id checked; null after the last schedule. */
   last: string | null;
-  /** Schedules that follow the clocks of one of the zones. */
+  /** Schedules that follow the clocks of one of the zones, and the team of each, 0 for none. */
   concerned: string[];
+  teams: number[];
 }
 
 /**
@@ -120,33 +126,52 @@ export async function nextInZones(
   limit: number,
 ): Promise<ZonePage> {
   const [row] = await tx<ZonePage[]>`
-    select max(p.id) as last, coalesce(array_agg(p.id order by p.id) filter (where v.concerned), '{}') as concerned
+    select max(p.id) as last, coalesce(array_agg(p.id order by p.id) filter (where v.concerned), '{}') as concerned,
+      coalesce(array_agg(coalesce(p.team_id, 0) order by p.id) filter (where v.concerned), '{}') as teams
     from (
-      select id, spec_version, deleted_at from carillon.schedules where id > ${after}::bigint order by id limit ${limit}
+      select id, spec_version, deleted_at, team_id from carillon.schedules where id > ${after}::bigint order by id limit ${limit}
     ) p
     left join lateral (
       select v.body ->> 'timezone' = any(${zones}::text[])
         and (v.cadence_id is not null or v.once_at > carillon.clock()) as concerned
       from carillon.schedule_versions v
       where v.schedule_id = p.id and v.version = p.spec_version and p.deleted_at is null offset 0) v on true`;
-  return row ?? { last: null, concerned: [] };
+  return row ?? { last: null, concerned: [], teams: [] };
 }
 
 /**
  * Notes that the schedules up to `to` were checked. False if another tick has already gone on from
- * `from`.
+ * `from`, or to the next round.
  */
 export async function moveZonePlace(
   tx: Tx,
-  { id }: ZoneUpdate,
+  { id, takesFew }: ZoneUpdate,
   { from, to, checked, failed }: { from: string; to: string; checked: number; failed: boolean },
 ): Promise<boolean> {
   const { count } = await tx`
     update carillon.zone_updates
     set replan_after = ${to}::bigint, replan_again = replan_again or ${failed},
-      checked = checked + case when rounds = 0 then ${checked}::int else 0 end
-    where id = ${id} and replan_after = ${from}::bigint`;
+      checked = checked + case when rounds = 0 and not takes_few then ${checked}::int else 0 end
+    where id = ${id} and replan_after = ${from}::bigint and takes_few = ${takesFew}`;
   return count > 0;
+}
+
+/** The counts of an update at the end of a round. */
+export interface RoundDone {
+  checked: number;
+  moved: number;
+  rounds: number;
+}
+
+/**
+ * Ends the round of a few schedules of each team, and begins the round of all. Null if another tick
+ * did.
+ */
+export async function endFewRound(tx: Tx, update: ZoneUpdate, from: string): Promise<ZoneUpdate | null> {
+  const { count } = await tx`
+    update carillon.zone_updates set replan_after = 0, replan_again = false, takes_few = false
+    where id = ${update.id} and replan_after = ${from}::bigint and takes_few`;
+  return count === 0 ? null : { ...update, takesFew: false };
 }
 
 /**
@@ -154,14 +179,10 @@ export async function moveZonePlace(
  * an older one may have planned schedules after this round passed them: further rounds follow a day
  * and a week later. After a failure the next round is soon.
  */
-export async function endZoneRound(
-  tx: Tx,
-  { id }: ZoneUpdate,
-  from: string,
-): Promise<{ checked: number; moved: number; rounds: number } | null> {
-  const [row] = await tx<{ checked: number; moved: number; rounds: number; again: boolean }[]>`
+export async function endZoneRound(tx: Tx, { id }: ZoneUpdate, from: string): Promise<RoundDone | null> {
+  const [row] = await tx<(RoundDone & { again: boolean })[]>`
     with old as materialized (
-      select id, replan_again, rounds from carillon.zone_updates where id = ${id} and replan_after = ${from}::bigint for update
+      select id, replan_again, rounds from carillon.zone_updates where id = ${id} and replan_after = ${from}::bigint and not takes_few for update
     )
     update carillon.zone_updates u
     set replan_after = null, replan_again = false,

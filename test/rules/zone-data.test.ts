@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { offsetChanges, withZones } from "../../lib/cadence/zone/zone-spans.ts";
 import { closeGate } from "../../lib/db/locks.ts";
@@ -6,9 +7,11 @@ import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { type StoredOffsets, storedZone } from "../../lib/rules/zone-data.ts";
 import { dropOldZoneMoves, readZoneData, zoneMovesOf } from "../../lib/rules/zone-data-moves.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { findSchedule } from "../../lib/schedule/stored/stored-schedule.ts";
 import { dueAt, firstDueAfter, timetableOf } from "../../lib/schedule/stored/timetable.ts";
 import { replanZones } from "../../lib/tick/housekeeping/replan-zones.ts";
+import { teamOf } from "../parcel/team-world.ts";
 import { impatientTick, quarantined } from "../poison/poison.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { day, hour, minute } from "../support/instants.ts";
@@ -447,6 +450,26 @@ describe("an update", () => {
     expect(await update()).toMatchObject({ checked: keys.length, moved: keys.length });
     expect(await moves()).toEqual(keys);
     for (const key of keys) expect(await versionOf(key)).toBe(2);
+  });
+
+  test("An update replans a team with few schedules before the rest of a team with many", async () => {
+    const puts = Array.from({ length: 150 }, (_, n) => `evil-${n}`);
+    const body = parseScheduleBody({ when: "0 9 * * *", target: { queue: "demo" }, ...berlin });
+    await applyOperations(
+      { sql: world.sql, queue: world.queue },
+      puts.map((key) => ({ kind: "put", key, body, caller: { name: "ann" } })),
+    );
+    for (const key of puts) await planEarlier(key);
+    await putEarlier("good", { when: "0 9 * * *", ...berlin });
+    await teamOf(world, "evil");
+    await beginUpdate("2026b");
+    // The first page, its parts of a hundred, and their schedules: those above, a hundred of the
+    // large team, and the small one.
+    await go(1 + 2 + keys.length + 100 + 1);
+    expect(await versionOf("good")).toBe(2);
+    expect(await update()).toMatchObject({ moved: 107 });
+    await go(10_000);
+    expect(await update()).toMatchObject({ checked: 157, moved: 157 });
   });
 
   test("Concurrent ticks do an update once", async () => {
