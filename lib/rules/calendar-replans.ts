@@ -3,8 +3,9 @@ import { type CalendarRef, sameRules } from "../schedule/stored/cadence-columns.
 import { byOlderRules, type ReferringSchedule, referringAfter } from "./referring.ts";
 
 /**
- * Calendars with schedules to replan, except `without`. Those whose teams have had the fewest turns
- * come first, then those edited longest ago. A locked calendar is skipped.
+ * Calendars with schedules to replan, except `without`: first those whose teams have had the fewest
+ * turns, last those that have given all turns. Of equal ones, the one that was edited longest ago. A
+ * locked calendar is skipped.
  */
 export async function calendarsToReplan(
   tx: Tx,
@@ -13,8 +14,9 @@ export async function calendarsToReplan(
   const rows = await tx<{ id: number }[]>`
     select c.id from carillon.calendars c
     where c.replan_after is not null and c.id <> all (${[...without]}::int[])
-    order by coalesce((select t.turns from carillon.calendar_turns t where t.calendar_id = c.id order by t.turns limit 1), 0),
-      c.updated_at, c.id
+    order by case when c.replan_team is null
+        then coalesce((select t.turns from carillon.calendar_turns t where t.calendar_id = c.id order by t.turns limit 1), 2147483647)
+        else 0 end, c.updated_at, c.id
     limit ${limit} for update skip locked`;
   return rows.map(({ id }) => id);
 }
