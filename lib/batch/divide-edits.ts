@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { leavesOut } from "../cadence/cadence.ts";
+import { leavesOut, unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import type { Edit } from "../edit/apply-edit.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
@@ -62,7 +62,8 @@ async function pendingAmong(tx: Tx, edits: readonly DecidedEdit[]): Promise<Read
 /**
  * True for an edit that only withdraws jobs that are not due yet, raises the version and plans it.
  * False if `applyEdit` has more to do: a hold, a change of lanes, another cadence while an
- * occurrence waits to become due, excluded days, or occurrences that late ticks have not made.
+ * occurrence waits to become due, a cadence that cannot be read, or occurrences that late ticks have
+ * not made.
  */
 function isPlainEdit(
   { current, edit, holdsAfter }: DecidedEdit,
@@ -78,7 +79,7 @@ function isPlainEdit(
     edit.from === undefined &&
     keepsLanes(current, after, grouped) &&
     keepsDue &&
-    !leavesOut(cadence) &&
+    !(leavesOut(cadence) && unreadableReason(cadence) !== null) &&
     !isSetAside(current) &&
     current.versionsFault === null &&
     !pending.has(id)

@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import { firstAfterEdit, forgetFailures, startsAfresh } from "../edit/apply-edit.ts";
 import { endRechecksBy, withWaitingRechecks } from "../edit/end-rechecks.ts";
-import { occurrencesWithin, withdrawEach } from "../job/withdraw.ts";
+import { occurrencesWithin, withdrawEach, withdrawLeftOut } from "../job/withdraw.ts";
 import { cancelHeld } from "../parcel/held.ts";
 import { cancelInLanesOf, keepLanes, laneRules, type Passing, rearrangeLanes } from "../parcel/lanes.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
@@ -117,9 +117,11 @@ async function withdrawAhead(tx: Tx, edits: readonly DecidedEdit[]): Promise<voi
     const upTo = Math.max(reachedAt.getTime(), watermarkAt.getTime());
     const timetable = timetableOf(current);
     const [from, to] = [occurrenceDueBy(timetable, now.getTime()), occurrenceDueBy(timetable, upTo)];
-    return { scheduleId: current.id, occurrences: occurrencesWithin(current.cadence, from, to) };
+    const { id: scheduleId, cadence } = current;
+    return { scheduleId, cadence, after: from, occurrences: occurrencesWithin(cadence, from, to) };
   });
   await withdrawEach(tx, ahead, now);
+  await withdrawLeftOut(tx, ahead);
 }
 
 async function endTheirRechecks(tx: Tx, edits: readonly DecidedEdit[]): Promise<OutgoingParcel[]> {

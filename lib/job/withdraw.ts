@@ -17,20 +17,34 @@ export async function withdraw(
   { after, upTo, cut }: { after: number; upTo: number; cut: Date },
 ): Promise<void> {
   await withdrawAt(tx, scheduleId, occurrencesWithin(cadence, after, upTo), cut);
-  await withdrawLeftOut(tx, scheduleId, cadence, after);
+  await withdrawLeftOut(tx, [{ scheduleId, cadence, after }]);
+}
+
+/** A schedule whose occurrences after an instant are withdrawn. */
+export interface LeavingOut {
+  scheduleId: string;
+  cadence: Cadence;
+  after: number;
 }
 
 /**
  * Shortens ranges: occurrences that a calendar skips are noted ahead of time, many of them as one
  * range. Only the part up to `after` stays.
  */
-async function withdrawLeftOut(tx: Tx, scheduleId: string, cadence: Cadence, after: number): Promise<void> {
-  if (!leavesOut(cadence)) return;
-  const ranges = await tx<{ from: Date; notedAt: Date }[]>`
-    delete from carillon.passed_over
-    where schedule_id = ${scheduleId} and reason = 'calendar' and to_at > ${new Date(after)}
-    returning from_at as from, noted_at as "notedAt"`;
-  for (const { from, notedAt } of ranges) {
+export async function withdrawLeftOut(tx: Tx, schedules: readonly LeavingOut[]): Promise<void> {
+  const leaving = schedules.filter(({ cadence }) => leavesOut(cadence));
+  if (leaving.length === 0) return;
+  const ids = leaving.map(({ scheduleId }) => scheduleId);
+  const afters = tx.array(leaving.map(({ after }) => new Date(after)));
+  const ranges = await tx<{ scheduleId: string; from: Date; notedAt: Date }[]>`
+    delete from carillon.passed_over where ctid = any(array(
+      select r.ctid from unnest(${ids}::bigint[], ${afters}::timestamptz[]) l (id, after) cross join lateral (
+        select p.ctid from carillon.passed_over p where p.schedule_id = l.id and p.reason = 'calendar' and p.to_at > l.after offset 0) r))
+    returning schedule_id as "scheduleId", from_at as from, noted_at as "notedAt"`;
+  const byId = new Map(leaving.map((each) => [each.scheduleId, each]));
+  for (const { scheduleId, from, notedAt } of ranges) {
+    const { cadence, after } = byId.get(scheduleId) ?? {};
+    if (cadence === undefined || after === undefined) continue;
     const last = previousBefore(cadence, after + 1);
     const { count, more } = countWithin(cadence, from.getTime() - 1, after);
     if (last === null || count === 0) continue;
@@ -129,7 +143,7 @@ export async function withdrawReleased(
     where id = ${scheduleId} and max_fires is not null`;
 }
 
-/** As `withdrawAt`, for waiting jobs of many schedules. */
+/** As `withdrawAt`, for many schedules. */
 export async function withdrawEach(
   tx: Tx,
   planned: readonly { scheduleId: string; occurrences: readonly Date[] }[],
@@ -145,10 +159,10 @@ export async function withdrawEach(
       using unnest(${tx.array(each.map(({ occurrence }) => occurrence))}::timestamptz[],
         ${each.map(({ scheduleId }) => scheduleId)}::bigint[]) p (occurrence, schedule_id)
       where j.occurrence = p.occurrence and j.schedule_id = p.schedule_id and j.kind = 'cadence' and j.n = 0
-        and j.state = 'waiting' and j.attempt = 0 and j.due_at > ${cut}
-      returning j.schedule_id)
+        and (j.state = 'waiting' and j.attempt = 0 or j.state = 'skipped' and j.reason = 'calendar') and j.due_at > ${cut}
+      returning j.schedule_id, j.state)
     update carillon.schedules s set fires = s.fires - w.jobs
-    from (select schedule_id, count(*)::int as jobs from withdrawn group by 1) w
+    from (select schedule_id, count(*)::int as jobs from withdrawn where state = 'waiting' group by 1) w
     where s.id = w.schedule_id and s.max_fires is not null`;
 }
 

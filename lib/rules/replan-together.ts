@@ -1,8 +1,11 @@
+import { changeTogether } from "../batch/change-together.ts";
+import type { DecidedEdit } from "../batch/divide-edits.ts";
 import { unreadableReason } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
-import { afterEndedHold, applyEdit, type Edit } from "../edit/apply-edit.ts";
+import { afterEndedHold, applyEdit } from "../edit/apply-edit.ts";
 import { lockForChange } from "../edit/lock-for-change.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { makeAtOnce } from "../plan/maker.ts";
 import { passedEvents } from "../plan/passed-events.ts";
 import { readShard, type ShardState } from "../plan/shard.ts";
 import { FewerFit } from "../quarantine/in-halves.ts";
@@ -50,9 +53,8 @@ export async function replanTogether(
     lockSchedules(tx, ids),
     readShard(tx, shard),
   ]);
-  // Lanes are locked in their order, and each edit locks its own.
-  if (found.length > 1 && found.some(passesLanes))
-    throw new FewerFit("A schedule that passes lanes is replanned alone.", 1);
+  const isInLane = found.some(passesLanes);
+  if (isInLane && found.length > 1) throw new FewerFit("A schedule that passes lanes is replanned alone.", 1);
   const rules = await rulesInForce(tx, calendarId);
   const replans = await decideEach(tx, found, state, rules);
   const holds = await holdsOf(
@@ -64,14 +66,18 @@ export async function replanTogether(
     tx,
     replans.map(({ spec }) => spec),
   );
-  const parcels: OutgoingParcel[] = [];
   const detail = { calendar: rules.name, version: rules.version };
-  for (const { current, spec, lost } of replans) {
-    if (lost.length > 0) await noteLost(tx, current, lost, state.now);
-    const edit: Edit = { change: "replanned", spec, detail };
+  for (const { current, lost } of replans) if (lost.length > 0) await noteLost(tx, current, lost, state.now);
+  const edits = replans.map(({ current, spec }): DecidedEdit => {
     const after = holdsAfter(holds.get(current.id) ?? [], {}, state.now);
+    return { current, state, edit: { change: "replanned", spec, detail }, holdsAfter: after, caller: author };
+  });
+  // A transaction locks lanes in their order, and only the edit of a single schedule locks its own.
+  const { parcels, others } = isInLane
+    ? { parcels: [], others: edits }
+    : await changeTogether(tx, edits, makeAtOnce);
+  for (const { current, edit, holdsAfter: after } of others)
     parcels.push(...(await applyEdit(tx, { current, state }, edit, after, author)));
-  }
   return { replanned: replans.length, parcels };
 }
 

@@ -2,9 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import type { Operation } from "../../lib/batch/operation.ts";
+import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { deleteSchedule, patchSchedule, putSchedule } from "../../lib/edit/schedule-edits.ts";
 import { pauseSchedule, resumeSchedule } from "../../lib/edit/schedule-holds.ts";
 import { Refusal } from "../../lib/refusal.ts";
+import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 
@@ -30,6 +32,9 @@ const bodies = [
   { when: "every 5m", paused: true },
   { when: "at 2020-01-01T00:00:00Z" },
   { when: "every 1m", target: { handler: "greet" }, group: "h" },
+  { when: "every 1m", calendar: { name: "today", on: "skip" } },
+  { when: "*/7 * * * * *", calendar: { name: "tomorrow", on: "skip" }, maxFires: 40 },
+  { when: "0 11 * * *", calendar: { name: "today", on: "next" } },
 ].map((body) => parseScheduleBody({ target: { queue: "demo" }, ...body }));
 
 const patches = [
@@ -129,6 +134,9 @@ async function dump({ sql }: Carillon) {
     jobs: await sql`
       select s.key, s.n, j.occurrence, j.due_at, j.state, j.reason, j.kind, j.version from carillon.jobs j
       join ${ordered} on s.id = j.schedule_id order by 1, 2, 3, 7`,
+    passed: await sql`
+      select s.key, s.n, p.from_at, p.to_at, p.count::int, p.more, p.reason from carillon.passed_over p
+      join ${ordered} on s.id = p.schedule_id order by 1, 2, 3, 4, 7`,
     holds:
       await sql`select s.key, s.n, h.owner, h.since, h.until from carillon.holds h join ${ordered} on s.id = h.schedule_id order by 1, 2, 3`,
     lanes: await sql`
@@ -141,11 +149,25 @@ async function dump({ sql }: Carillon) {
   };
 }
 
+/** The schedules begin on the second of March. */
+const calendars = { today: "2026-03-02", tomorrow: "2026-03-03" };
+
+async function withCalendars(): Promise<Carillon> {
+  const world = await carillon();
+  for (const [name, day] of Object.entries(calendars)) {
+    const read = readCalendarRules({ dates: [day] });
+    if (!read.ok) throw new Error(JSON.stringify(read.faults));
+    await putCalendar(world, { name, body: { description: null, rules: read.rules }, caller });
+  }
+  return world;
+}
+
 const lives = Number(process.env["CARILLON_LIVES"] ?? 10);
 
 /** Edits of one schedule that follow each other, nearly all of which are written together. */
 const followers = [
   ...bodies.slice(0, 5),
+  ...bodies.slice(-3),
   ...[
     { when: "*/2 * * * *", tags: ["a"] },
     { when: "in 0s" },
@@ -182,7 +204,7 @@ describe("many operations at once", () => {
     async (_, lived) => {
       await fc.assert(
         fc.asyncProperty(lived, async (steps) => {
-          const [one, many] = await Promise.all([carillon(), carillon()]);
+          const [one, many] = await Promise.all([withCalendars(), withCalendars()]);
           try {
             for (const [operations, seconds] of steps) {
               const expected: string[] = [];
