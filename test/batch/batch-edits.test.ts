@@ -3,6 +3,7 @@ import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import type { Operation } from "../../lib/batch/operation.ts";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { putCalendar } from "../../lib/rules/calendar-edits.ts";
+import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { failed } from "../../lib/target/delivery.ts";
 import { again, handler, type RecheckWorld, recheckWorld } from "../history/recheck-world.ts";
 import { at, hour, minute, second } from "../support/instants.ts";
@@ -87,6 +88,22 @@ test("a batch that removes a calendar removes its coming exclusions from the led
   expect(await world.sql`select from carillon.passed_over`).toEqual([]);
   await world.workAt(10 * second);
   expect(delivered()).toHaveLength(4);
+});
+
+test("a batch that is all or nothing edits more than a hundred schedules whose calendar skips days", async () => {
+  // A hundred is the most that it edits one by one.
+  const read = readCalendarRules({ weekly: ["mon"] });
+  if (!read.ok) throw new Error("The calendar rules could not be read.");
+  await putCalendar(deps(), { name: "c", body: { description: null, rules: read.rules }, caller });
+  const keys = Array.from({ length: 110 }, (_, n) => `skips-${n}`);
+  const body = parseScheduleBody({ when: "0 9 * * *", target: { queue: "demo" }, calendar: { name: "c" } });
+  await applyOperations(
+    deps(),
+    keys.map((key): Operation => ({ kind: "put", key, body, caller })),
+  );
+  const patches = keys.map((key): Operation => ({ kind: "patch", key, patch: { payload: 1 }, caller }));
+  const done = await applyOperations(deps(), patches, { allOrNothing: true });
+  expect(done.every(({ change }) => change === "changed")).toBe(true);
 });
 
 test("a batch resets the count of jobs that died in a row", async () => {
