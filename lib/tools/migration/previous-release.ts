@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "c82db85e4a06c7b70b56c54ebacb8d6658d4bc27",
   lastMigration: 29,
-  migrationsDigest: "e4c23f65468c5017d462e3c34c6ef30f9562778bc618febe3319cf7a349bd481",
+  migrationsDigest: "ca63668dc4bd51826d7d1f1302df91f7a2d308913863cea724b09a32a9ab7629",
 } as const;
