@@ -291,3 +291,53 @@ create index shared_holds_until on carillon.shared_holds (until) where until is 
 create index shared_holds_prefix on carillon.shared_holds (prefix) where released_at is null;
 -- Read by the board of holds, by their ends. A hold without an end is last.
 create index shared_holds_board on carillon.shared_holds ((coalesce(until, 'infinity')), scope, name, prefix, owner);
+
+-- Requests to move the schedules of a prefix away (out), or to take them in.
+create table carillon.moves (
+  id uuid primary key,
+  direction text not null,
+  prefix text collate "C" not null,
+  -- The address of the other installation's API.
+  peer text not null,
+  begun_at timestamptz(3) not null,
+  begun_by text not null,
+  -- Out: from then on no schedule with the prefix is made here.
+  closed_at timestamptz(3),
+  -- Out: the transaction that closed the prefix. Once it is older than all that are under way, no create began before it.
+  closed_by_transaction xid8,
+  -- In: from then on no schedule arrives by it. Out: nothing is taken out by it any more.
+  ended_at timestamptz(3),
+  constraint moves_direction check (direction in ('out', 'in')),
+  constraint moves_prefix check (prefix <> ''),
+  constraint moves_closed check ((closed_at is null) = (closed_by_transaction is null))
+);
+
+-- Schedules that a move has taken out, in parts. A part keeps its document until the other installation has confirmed it.
+create table carillon.moved_schedules (
+  move_id uuid not null references carillon.moves (id) on delete cascade,
+  schedule_id bigint not null,
+  -- 0: the schedule itself. Each of the others has some of its jobs.
+  part int not null,
+  key text collate "C" not null,
+  doc jsonb,
+  taken_at timestamptz(3) not null,
+  confirmed_at timestamptz(3),
+  primary key (move_id, schedule_id, part),
+  constraint moved_schedules_doc check ((doc is null) = (confirmed_at is not null))
+);
+-- Read by requests for a key that is not here, of a prefix that is being moved.
+create index moved_schedules_key on carillon.moved_schedules (key) where part = 0;
+-- Read by the driver of a move: parts that the other installation has not confirmed.
+create index moved_schedules_unconfirmed on carillon.moved_schedules (move_id, schedule_id, part) where confirmed_at is null;
+
+-- Parts that have arrived here. A part that comes again changes nothing.
+create table carillon.arrived_schedules (
+  move_id uuid not null references carillon.moves (id) on delete cascade,
+  -- The number of the schedule in the other installation.
+  source_id bigint not null,
+  part int not null,
+  -- The schedule here. Null: the part was refused for good, and its source has the schedule back.
+  schedule_id bigint,
+  arrived_at timestamptz(3) not null,
+  primary key (move_id, source_id, part)
+);

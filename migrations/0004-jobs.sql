@@ -35,6 +35,8 @@ create table carillon.jobs (
   shard smallint,
   -- When its target began with the first attempt, in milliseconds after `started_at`. Null: less than 50, or not known.
   target_ms int,
+  -- The id that receivers know the job by, if its first attempt was in another installation. Null for all others.
+  origin text,
   primary key (occurrence, schedule_id, kind, n),
   constraint jobs_waiting_has_parcel check (case state when 'waiting' then parcel_id is not null when 'skipped' then parcel_id is null else true end),
   constraint jobs_settled_has_finish check ((state = 'waiting') = (finished_at is null)),

@@ -207,7 +207,8 @@ create view carillon.startable as
     s.key, s.group_key, v.body, v.target, coalesce(j.payload, v.payload) as payload,
     s.queue, s.held_since, s.held_until, s.overlap,
     -- A job that was retried by command is late already.
-    case when j.forgiven is null then s.deadline_ms end as deadline_ms, s.lane, j.checks, j.forgiven, j.ready_at, s.shard, s.target_id, s.team_id
+    case when j.forgiven is null then s.deadline_ms end as deadline_ms, s.lane, j.checks, j.forgiven, j.ready_at, s.shard, s.target_id, s.team_id,
+    j.origin
   from carillon.jobs j
   join carillon.schedules s on s.id = j.schedule_id
   join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version

@@ -102,6 +102,8 @@ create table carillon.team_list (
   -- The next block of ids whose schedules a tick counts.
   counted_block int not null default 0,
   counted_at timestamptz(3) not null default 'epoch',
+  -- The prefixes of moves out, whose keys may be elsewhere. Read with the teams, by each edit.
+  moved_out text[] not null default '{}',
   constraint team_list_one_row check (one)
 );
 

@@ -20,14 +20,17 @@ create trigger jobs_tally_ended after update on carillon.jobs for each row
   execute function carillon.tally_ended();
 
 
-create trigger passed_over_tally after insert on carillon.passed_over for each row execute function carillon.tally_passed();
+-- Occurrences that another installation had are no work of this one.
+create trigger passed_over_tally after insert on carillon.passed_over for each row when (new.reason <> 'moved')
+  execute function carillon.tally_passed();
 
 
 create trigger jobs_tally_withdrawn after delete on carillon.jobs referencing old table as old_jobs
   for each statement execute function carillon.tally_withdrawn();
 
 
-create trigger passed_over_tally_withdrawn after delete on carillon.passed_over for each row execute function carillon.tally_unpassed();
+create trigger passed_over_tally_withdrawn after delete on carillon.passed_over for each row when (old.reason <> 'moved')
+  execute function carillon.tally_unpassed();
 
 
 create trigger schedules_tally_made after insert on carillon.schedules referencing new table as new_schedules

@@ -74,6 +74,10 @@ grant delete, insert, select on carillon.sealing_keys to carillon_api;
 grant usage on sequence carillon.sealing_keys_id_seq to carillon_api;
 grant update (sealed_at) on carillon.sealing_keys to carillon_api;
 grant update (target) on carillon.schedule_versions to carillon_api;
+grant delete, insert, select, update on carillon.moved_schedules, carillon.moves to carillon_api;
+grant insert, select, update on carillon.arrived_schedules to carillon_api;
+grant update (moved_out) on carillon.team_list to carillon_api;
+grant insert on carillon.attempts, carillon.failure_runs to carillon_api;
 
 -- carillon_archive
 grant execute on function carillon.clock, carillon.is_archived, carillon.look_at_day,

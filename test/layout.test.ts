@@ -29,7 +29,7 @@ const order = [
   ["target"],
   ["lifecycle"],
   ["audit", "canary", "command", "retention", "stats"],
-  ["archive", "ingest", "put-preview", "stack"],
+  ["archive", "ingest", "move", "put-preview", "stack"],
   ["inbox"],
   ["problems"],
   ["tick", "worker", "api", "page"],

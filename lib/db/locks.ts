@@ -32,6 +32,8 @@ import type { Tx } from "./connect.ts";
  * | handler's own transaction    | shared    | exclusive | all of its schedules'; see lib/batch/edits-inside.ts |
  * | cancel of jobs               | –         | shared    | those of its jobs, after the targets at which they wait |
  * | retry of jobs                | –         | shared    | –                                |
+ * | take of a move               | shared    | exclusive | those of its jobs, as a cancel   |
+ * | arrival of a move            | shared    | shared    | –                                |
  * | sweep                        | –         | –         | those of jobs that it makes dead; in another transaction, those of waiting jobs |
  *
  * The gate lets one edit of a shard pass at a time, so the edits of a shard queue. They queue at the

@@ -10,6 +10,7 @@ import { owingWhatFails } from "../plan/maker.ts";
 import { TeamNotLocked } from "../quota/quota-check.ts";
 import { PassingConflict, Refusal } from "../refusal.ts";
 import type { Hold } from "../schedule/holds.ts";
+import { missingSchedule } from "../schedule/moved-away.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import type { Label } from "../schedule/shared-holds.ts";
 import {
@@ -156,7 +157,7 @@ export async function editOnce(
   await lockTeams(tx, means.teams);
   if (steps.missing === undefined) {
     const place = await findPlace(tx, params.key);
-    if (place === null) throw new Refusal("missing", `There is no schedule ${params.key}.`);
+    if (place === null) throw await missingSchedule(tx, params.key);
     return editPlaced(tx, place, params, steps, means);
   }
   const place = await findPlaceOrNewId(tx, params.key);

@@ -3,6 +3,7 @@ import { type QuotaCheck, type QuotaStart, quotaCheck } from "../quota/quota-che
 import { knowTeams } from "../quota/team-list.ts";
 import { findCalendar } from "../schedule/calendars.ts";
 import { type Hold, holdsOf, holdsOfOne } from "../schedule/holds.ts";
+import { refuseMovedAway } from "../schedule/moved-away.ts";
 import { binds, holdsBinding, type Label } from "../schedule/shared-holds.ts";
 import type { CalendarRef } from "../schedule/stored/cadence-columns.ts";
 import { readSealingKeys, type SealingKey } from "../sealing/sealing-keys.ts";
@@ -19,6 +20,8 @@ export interface Lookups {
   /** The keys of credentials, the newest first. Read only where a target has a credential in clear. */
   sealingKeys(): Promise<readonly SealingKey[]>;
   quota: QuotaCheck;
+  /** Refuses a new schedule whose key has moved to another installation. */
+  refuseMovedAway(key: string): Promise<void>;
 }
 
 export function lookUpOneByOne(tx: Tx, now: Date, quota: QuotaStart): Lookups {
@@ -29,6 +32,7 @@ export function lookUpOneByOne(tx: Tx, now: Date, quota: QuotaStart): Lookups {
     calendar: (name) => findCalendar(tx, name),
     sealingKeys: () => readSealingKeys(tx),
     quota: quotaCheck(tx, quota),
+    refuseMovedAway: (key) => refuseMovedAway(tx, quota.state.movedOut, key),
   };
 }
 
@@ -67,5 +71,6 @@ export async function lookUpTogether(
       return keys;
     },
     quota: quotaCheck(tx, quota),
+    refuseMovedAway: (key) => refuseMovedAway(tx, quota.state.movedOut, key),
   };
 }

@@ -61,6 +61,7 @@ export async function prepareSchedule(
   params: NewScheduleParams,
 ): Promise<Prepared> {
   const { key, caller, countFrom, again } = params;
+  await known.refuseMovedAway(key);
   const target = await sealCredentials(key, withCredentials(params.body.target, null), null, known);
   const body = { ...params.body, target };
   const { now } = state;

@@ -136,6 +136,11 @@ function explainPassed(facts: Facts, version: VersionFact | undefined, passed: P
       return explainPaused(facts, version, passed);
     case "deleted":
       return plainly(passed, "the schedule was deleted before it left the backlog");
+    case "moved":
+      return plainly(
+        passed,
+        "another installation had the schedule then, and its ledger says what became of it",
+      );
     case "retention":
       return plainly(passed, "when its turn in the backlog came, it was older than the retention of jobs");
     default:

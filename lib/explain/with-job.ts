@@ -218,6 +218,11 @@ function explainCancelled({ versions, now, requests }: Facts, job: JobRead): Ver
     const sentence = `Was cancelled: the schedule was deleted at ${isoInstant(deleted.at)} by ${actorText(deleted.by)} before it had run.`;
     return { outcome: "cancelled", reason, sentence };
   }
+  if (job.reason === "moved") {
+    const when = instantText(job.finishedAt);
+    const sentence = `Was cancelled here: its schedule moved to another installation at ${when}, and the job goes on there.`;
+    return { outcome: "cancelled", reason, sentence };
+  }
   if (job.reason === "superseded") {
     const edit = versions.findLast(
       ({ at, change }) => endsRechecks.has(change) && at <= (job.finishedAt?.getTime() ?? now),

@@ -107,6 +107,7 @@ interface JobDetails {
   team: number | null;
   checks: number;
   forgiven: number;
+  origin: string | null;
   /** The stored value, of any form. */
   retry: unknown;
   timeout: unknown;
@@ -231,6 +232,7 @@ export function claimedJob(row: JobRow): ClaimedJob {
     team: more?.team ?? null,
     checks: more?.checks ?? 0,
     forgiven: more?.forgiven ?? 0,
+    origin: more?.origin ?? null,
     retry: wholeRetry(more?.retry),
     timeout: typeof more?.timeout === "string" ? more.timeout : defaults.timeout,
     ...(row.isHeavy === true ? { isHeavy: true as const } : {}),

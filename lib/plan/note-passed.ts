@@ -34,9 +34,12 @@ export async function noteSkipped(
     on conflict do nothing`;
 }
 
-/** A range in the ledger. The count of an unreadable cadence is unknown. */
+/**
+ * A range in the ledger. The count of an unreadable cadence is unknown. `moved`: another
+ * installation had the schedule then.
+ */
 type NotedRange =
-  | PassedRange
+  | (Omit<PassedRange, "reason"> & { reason: PassedRange["reason"] | "moved" })
   | (Omit<PassedRange, "reason" | "count"> & { reason: "unreadable"; count: null });
 
 /** The column `count` is not null. Readers tell from the reason that the count is unknown. */

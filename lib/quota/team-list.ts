@@ -16,6 +16,8 @@ export interface TeamState {
   mark: string;
   /** The lengths of all prefixes, in characters. There are few of them, however many teams there are. */
   lengths: readonly number[];
+  /** The prefixes of moves to other installations. */
+  movedOut: readonly string[];
 }
 
 /** The teams and limits that this process has read, for one state of the list. */
@@ -31,7 +33,7 @@ const teamsMax = 50_000;
 
 /** Sent with the first statements of an edit, so that it costs no round trip. */
 export async function readTeamState(tx: Tx): Promise<TeamState> {
-  const [row] = await tx<TeamState[]>`select mark, lengths from carillon.team_list`;
+  const [row] = await tx<TeamState[]>`select mark, lengths, moved_out as "movedOut" from carillon.team_list`;
   if (row === undefined) throw new Error("carillon.team_list has no row.");
   return row;
 }

@@ -14,6 +14,7 @@ import {
   laneOfRow,
   type RaisedVersion,
   ruleOfRow,
+  type ScheduleChange,
   type Spec,
   versionsWritten,
   wantedRow,
@@ -53,25 +54,48 @@ export async function insertSchedules(
     wantedRow({ ...made, body: made.spec.body, version: 1, specVersion: 1, change: "created" }, author),
   );
   const written = keptPlan(tx`
-    with ${wantedRows(tx, rows)},
+    with ${wantedRows(tx, rows)}, ${headsInserted(tx)}, ${versionsWritten(tx)}
+    ${auditWritten(tx)}`).execute();
+  await Promise.all([written, noteNew(tx, schedules)]);
+}
+
+const headsInserted = (tx: Tx) => tx`
     heads as (
-      insert into carillon.schedules (id, key, shard, queue, held_since, held_until, group_key, tags, target_kind, target_id,
+      insert into carillon.schedules (id, key, version, spec_version, shard, queue, held_since, held_until, group_key, tags, target_kind, target_id,
         calendar_id, max_fires, fires, overlap, deadline_ms, lane, priority, hold_after, end_look_at,
         rule, phase, lagged, team_id, payload_bytes, created_at, created_by, updated_at, updated_by)
-      select w.id, w.key, w.shard, w.queue, w.held_since, w.held_until, w.group_key, coalesce(w.tags, '{}'), w.target_kind, t.id,
+      select w.id, w.key, w.version, w.spec_version, w.shard, w.queue, w.held_since, w.held_until, w.group_key, coalesce(w.tags, '{}'), w.target_kind, t.id,
         w.calendar_id, w.max_fires, case when w.max_fires is not null then 0 end, w.overlap, w.deadline_ms,
         ${laneOfRow(tx, tx`w.team_id`)}, w.priority, w.hold_after, w.end_look_at,
         ${ruleOfRow(tx)}, coalesce(w.phase, 0), w.lagged, w.team_id, w.payload_bytes, w.at, w.actor, w.at, w.actor
       from wanted w join named t on t.name = w.target_name order by w.key
-    ),
-    ${versionsWritten(tx)}
-    ${auditWritten(tx)}`).execute();
-  const counted = schedules.map(({ id, teamId, spec }) => ({
-    teamId,
-    scheduleId: id,
-    change: changeBySpec(noUsage, spec),
-  }));
-  await Promise.all([written, noteUsage(tx, counted)]);
+    )`;
+
+/** Inserts a schedule of another installation at the version that has its spec. Its next version has the audit entry. */
+export async function insertArrived(
+  tx: Tx,
+  {
+    author,
+    version,
+    change,
+    ...made
+  }: NewSchedule & { author: Author; version: number; change: ScheduleChange },
+): Promise<void> {
+  const row = wantedRow({ ...made, body: made.spec.body, version, specVersion: version, change }, author);
+  const written = tx`
+    with ${wantedRows(tx, [row])}, ${headsInserted(tx)}, ${versionsWritten(tx)} select`.execute();
+  await Promise.all([written, noteNew(tx, [made])]);
+}
+
+function noteNew(tx: Tx, schedules: readonly NewSchedule[]): Promise<void> {
+  return noteUsage(
+    tx,
+    schedules.map(({ id, teamId, spec }) => ({
+      teamId,
+      scheduleId: id,
+      change: changeBySpec(noUsage, spec),
+    })),
+  );
 }
 
 export async function raiseVersion(

@@ -1,12 +1,11 @@
-import { jobId } from "../job/job-id.ts";
-import type { ClaimedJob } from "../parcel/claimed-job.ts";
+import { type ClaimedJob, receiversId } from "../parcel/claimed-job.ts";
 import { jsonForQueues } from "../schedule/shape/json-for-queues.ts";
 
 /**
  * The message that every target receives: a CloudEvents 1.0 envelope. `id` is the same for every
  * attempt at the same occurrence, so it serves as the receiver's idempotency key.
  */
-export function envelope(job: ClaimedJob, generatedAt: Date, id = jobId(job)): string {
+export function envelope(job: ClaimedJob, generatedAt: Date, id = receiversId(job)): string {
   return jsonForQueues({
     specversion: "1.0",
     type: "carillon.job.due",

@@ -1,6 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { jobId } from "../job/job-id.ts";
-import type { ClaimedJob } from "../parcel/claimed-job.ts";
+import { type ClaimedJob, receiversId } from "../parcel/claimed-job.ts";
 import type { Ran } from "../parcel/own-times.ts";
 import type { QueueTarget } from "../schedule/shape/target-shape.ts";
 import type { Delivery, DeliveryContext } from "./delivery.ts";
@@ -24,7 +23,7 @@ export function queueTarget(
     const now = deps.clock.now();
     // Ordered by key: the jobs of one schedule arrive in order.
     const message = (job: ClaimedJob & { target: QueueTarget }) => {
-      const id = jobId(job);
+      const id = receiversId(job);
       return {
         body: envelope(job, now, id),
         target: job.target,

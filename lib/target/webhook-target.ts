@@ -1,6 +1,5 @@
 import type { AlarmClock } from "../clock.ts";
-import { jobId } from "../job/job-id.ts";
-import type { ClaimedJob } from "../parcel/claimed-job.ts";
+import { type ClaimedJob, receiversId } from "../parcel/claimed-job.ts";
 import { readSealed } from "../schedule/shape/sealed-text.ts";
 import type { WebhookTarget } from "../schedule/shape/target-webhook-shape.ts";
 import { valuesOf } from "../schedule/shape/webhook-credentials.ts";
@@ -38,7 +37,16 @@ export function webhookTarget({
       const timeoutMs = sendingMs(Math.min(timeoutMsOf(job.timeout), context.timeLeftMs() - settleMs));
       const ids = keyIdsOf(job.target.webhook);
       const keys = ids.length === 0 ? {} : { keys: await sealedKeys(ids) };
-      const request = { id: jobId(job), url, method, headers, body, secrets: secret, timeoutMs, ...keys };
+      const request = {
+        id: receiversId(job),
+        url,
+        method,
+        headers,
+        body,
+        secrets: secret,
+        timeoutMs,
+        ...keys,
+      };
       return deliveryOf(await sendWebhook(request, stop.signal), clock.now());
     });
 }

@@ -33,6 +33,9 @@ const others: Readonly<Record<string, readonly string[]>> = {
     ...["lifecycle", "retention", "zone_data", "zone_updates", "caller_prefixes", "migrations"],
     "sealing_keys",
   ],
+  "on its way between two installations, which may have different shards": [
+    ...["moved_schedules", "arrived_schedules"],
+  ],
   "found by a lane, which has jobs of several shards if a group shares it": ["lane_entries"],
   "found by a label, a key or a time over all schedules": ["schedule_tags", "audit"],
   "found by an error of schedules of all shards": ["error_groups"],
@@ -40,7 +43,7 @@ const others: Readonly<Record<string, readonly string[]>> = {
   "belongs to a caller, before its schedules are known": [
     ...["tokens", "rate_buckets", "earlier_secrets", "idempotency", "idempotency_steps"],
     ...["inbox", "inbox_refusals", "command_marks", "dead_commands"],
-    ...["teams", "team_list", "quota_limits", "cursor_key"],
+    ...["teams", "team_list", "quota_limits", "cursor_key", "moves"],
   ],
   "a sum of a transaction or of a minute, not of a schedule": [
     ...["tallies", "target_work", "schedule_tallies", "schedule_counts", "usage"],

@@ -46,7 +46,7 @@ export interface World {
   };
 }
 
-class Died extends Error {
+export class Died extends Error {
   override readonly name = "Died";
 }
 
@@ -54,7 +54,7 @@ class Died extends Error {
  * The errors that a killed connection, a killed process or a busy machine causes; any other error is a
  * fault of the product.
  */
-function isExpected(error: unknown): boolean {
+export function isExpected(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isExpected);
   // A batch of several rows is repeated with fewer of them, because a limit of the server may have
   // ended it.
@@ -66,7 +66,7 @@ function isExpected(error: unknown): boolean {
   return sqlState(error) === "shutdown";
 }
 
-async function enduring(world: World, who: string, act: () => Promise<void>): Promise<void> {
+export async function enduring(world: World, who: string, act: () => Promise<void>): Promise<void> {
   try {
     await act();
   } catch (error) {

@@ -22,6 +22,7 @@ export function claimedJob<Own extends Target>(
     team: null,
     checks: 0,
     forgiven: 0,
+    origin: null,
     target,
     payload: { n: 1 },
     retry: { attempts: 5, backoff: "exponential", base: "10s", max: "1h", jitter: "full" },

@@ -10,6 +10,7 @@ const words: Readonly<Record<string, string>> = {
   "recheck-far": "its handler requested a recheck further ahead than it allows",
   requested: "it was cancelled through the API",
   deleted: "its schedule was deleted before it had run",
+  moved: "its schedule moved to another installation, or came from one",
   superseded: "its schedule was edited before",
   late: "it could only have started after its deadline",
   overlap: "an earlier run was not over yet",

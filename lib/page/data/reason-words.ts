@@ -10,6 +10,7 @@ const words: Readonly<Record<string, string>> = {
   paused: "was held when it was due, and is not made up",
   calendar: "its calendar leaves out the day",
   deleted: "its schedule was deleted before",
+  moved: "its schedule moved to another installation, or came from one",
   retention: "was older than the retention of jobs",
   unreadable: "its schedule could not be read",
   attempts: "all attempts failed",

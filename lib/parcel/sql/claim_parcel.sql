@@ -15,7 +15,7 @@
 -- there; its jobs. A parcel that turns out empty gives up its place last: then the target comes after the
 -- lanes.
 -- Returns: rows `job` (a job that may start; settings that few jobs have in `more`: lane and with it
--- team, checks, forgiven, retry, timeout) and `freed` (a parcel to be sent: waitMs, freedId, freedQueue in
+-- team, checks, forgiven, origin, retry, timeout) and `freed` (a parcel to be sent: waitMs, freedId, freedQueue in
 -- `more`), then one row with the answer:
 -- - claimed: fence, claimedAt, slots (places) and company (how many parcels may come along) in `more`.
 -- - pulses: the second, its targets and teams, and the place of the last beat in `more` (ClaimedPulses in
@@ -208,8 +208,8 @@ begin
     v_now := v_parcel.claimed_at;
     return query
       select 'job', j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.planned_version, j.version, j.key, j.group_key, j.target, j.payload,
-        case when j.lane is not null or j.checks is not null or j.forgiven is not null or j.body ? 'retry' or j.body ? 'timeout' then
-          jsonb_build_object('lane', j.lane, 'team', j.team_id, 'checks', j.checks, 'forgiven', j.forgiven, 'retry', j.body -> 'retry', 'timeout', j.body -> 'timeout') end
+        case when j.lane is not null or j.checks is not null or j.forgiven is not null or j.origin is not null or j.body ? 'retry' or j.body ? 'timeout' then
+          jsonb_build_object('lane', j.lane, 'team', j.team_id, 'checks', j.checks, 'forgiven', j.forgiven, 'origin', j.origin, 'retry', j.body -> 'retry', 'timeout', j.body -> 'timeout') end
       from unnest(v_parcel.occurrences, v_parcel.schedule_ids, v_parcel.kinds, v_parcel.ns) k (occurrence, schedule_id, kind, n)
       cross join lateral (
         select j.* from carillon.startable j

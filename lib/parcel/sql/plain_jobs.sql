@@ -28,8 +28,8 @@ create or replace function carillon.plain_jobs(p_parcels bigint[], p_occurrences
   select j.parcel_id, j.occurrence, j.schedule_id, j.kind, j.n, j.due_at, j.attempt, j.version, greatest(j.version, s.spec_version), s.key, s.group_key,
     v.target, coalesce(j.payload, v.payload),
     -- Settings that few jobs have travel in one column, which is null for all other jobs.
-    case when j.checks is not null or j.forgiven is not null or v.body ? 'retry' or v.body ? 'timeout' then
-      jsonb_build_object('checks', j.checks, 'forgiven', j.forgiven, 'retry', v.body -> 'retry', 'timeout', v.body -> 'timeout') end
+    case when j.checks is not null or j.forgiven is not null or j.origin is not null or v.body ? 'retry' or v.body ? 'timeout' then
+      jsonb_build_object('checks', j.checks, 'forgiven', j.forgiven, 'origin', j.origin, 'retry', v.body -> 'retry', 'timeout', v.body -> 'timeout') end
   from (
     select j.* from carillon.jobs j
     -- The two lists may pair an occurrence with another parcel's schedule, and the old parcel of a job that

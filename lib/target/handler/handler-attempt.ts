@@ -8,7 +8,7 @@ import { done as handlerDone, saidBy } from "../../job/handler-results.ts";
 import { jobId } from "../../job/job-id.ts";
 import type { JobResult } from "../../job/read-results.ts";
 import type { HandlerLog } from "../../log/log.ts";
-import type { ClaimedJob } from "../../parcel/claimed-job.ts";
+import { type ClaimedJob, receiversId } from "../../parcel/claimed-job.ts";
 import { handOver } from "../../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../../parcel/parcel-queue.ts";
 import { attachDaysFor, type Notify } from "../../parcel/settle.ts";
@@ -210,7 +210,7 @@ function missing(job: ClaimedJob): Error {
 function factsOf(job: ClaimedJob, payload: unknown): HandlerJob<unknown> {
   const { kind, n, key, scheduleId, version, group, occurrence, dueAt, checks } = job;
   return {
-    id: jobId(job),
+    id: receiversId(job),
     kind,
     n,
     key,

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "c82db85e4a06c7b70b56c54ebacb8d6658d4bc27",
   lastMigration: 29,
-  migrationsDigest: "ca63668dc4bd51826d7d1f1302df91f7a2d308913863cea724b09a32a9ab7629",
+  migrationsDigest: "da8d12c3d17fc789b632d07b5563efcc8512eb26182828307692ae81f40fbee5",
 } as const;

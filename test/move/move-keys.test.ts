@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { versionsOf } from "../../lib/history/versions.ts";
+import { movedPartShape } from "../../lib/move/moved-doc.ts";
+import { minute } from "../support/instants.ts";
+import { type Two, twoInstallations } from "./two-installations.ts";
+
+let two: Two;
+
+beforeEach(async () => {
+  two = await twoInstallations();
+  await two.run();
+});
+
+afterEach(() => two.stop());
+
+test("versions keep their numbers and authors, and a put of the same body changes nothing", async () => {
+  const body = { when: "every 1m", payload: { a: 1 } };
+  await two.old.put("acme:a", { when: "0 9 * * *", timezone: "Europe/Berlin" }, "bob");
+  await two.old.put("acme:a", body, "carol");
+  const begun = await two.begin("acme:");
+  await begun.drive();
+  const { items } = await versionsOf(two.new.sql, { key: "acme:a", limit: 10 });
+  expect(items.map(({ version, change, by }) => [version, change, by])).toEqual([
+    [4, "resumed", "operator"],
+    [3, "paused", "operator"],
+    [2, "replaced", "carol"],
+    [1, "created", "bob"],
+  ]);
+  expect((await two.new.put("acme:a", body)).change).toBe("unchanged");
+});
+
+test("a part that is brought twice changes nothing", async () => {
+  await two.old.put("acme:a", { when: "in 1m" });
+  await two.run();
+  const begun = await two.begin("acme:");
+  await begun.source.take((await begun.source.freeze({ after: "", limit: 10 })).ids);
+  const parts = (await begun.source.parts()).map((part) => movedPartShape.parse(part));
+  expect(await begun.destination.bring(parts)).toMatchObject([{ became: "arrived" }]);
+  expect(await begun.destination.bring(parts)).toMatchObject([{ became: "here" }]);
+  const both = await Promise.all([begun.destination.bring(parts), begun.destination.bring(parts)]);
+  expect(both.flat().map(({ became }) => became)).toEqual(["here", "here"]);
+  await begun.drive();
+  await two.advance(minute);
+  await two.run();
+  expect(two.ran("acme:a")).toHaveLength(1);
+});
+
+test("a schedule that the destination cannot have goes on at the source, and cannot arrive later", async () => {
+  await two.old.put("acme:a", { when: "every 1m" });
+  await two.new.put("acme:a", { when: "every 1h" });
+  await two.run();
+  const start = two.old.clock.now().getTime();
+  const begun = await two.begin("acme:");
+  await begun.source.take((await begun.source.freeze({ after: "", limit: 10 })).ids);
+  const late = (await begun.source.parts()).map((part) => movedPartShape.parse(part));
+  await two.advance(2 * minute);
+  const { moved, left } = await begun.drive();
+  expect(moved).toBe(0);
+  expect(left.get("acme:a")).toMatchObject({
+    why: "refused by the destination",
+    detail: "The schedule acme:a exists already.",
+  });
+  await two.new.remove("acme:a");
+  expect(await begun.destination.bring(late)).toMatchObject([{ became: "refused" }]);
+  await two.advance(minute);
+  await two.run();
+  expect(two.ran("acme:a")).toEqual([1, 2, 3].map((n) => new Date(start + n * minute).toISOString()));
+  expect(two.new.delivered).toEqual([]);
+});
+
+test("a key that has moved cannot be made again at the source, and neither can others once the prefix is closed", async () => {
+  await two.old.put("acme:a", { when: "every 1m" });
+  const begun = await two.begin("acme:");
+  await begun.drive();
+  const away = (key: string) =>
+    expect(two.old.put(key, { when: "every 1m" })).rejects.toThrow(
+      `The schedule ${key} is at https://new.example since`,
+    );
+  await away("acme:a");
+  await expect(two.old.patch("acme:a", { payload: 1 })).rejects.toThrow("is at https://new.example since");
+  await two.old.put("acme:b", { when: "every 1m" });
+  await begun.source.close();
+  await away("acme:c");
+  await two.old.put("other:a", { when: "every 1m" });
+  await expect(begun.source.end({ abandon: false })).rejects.toThrow("the schedule acme:b is still here");
+  expect((await begun.drive()).moved).toBe(1);
+  await begun.finish();
+  await away("acme:d");
+});
+
+test("a prefix that moves there and back runs each occurrence once, and is open again", async () => {
+  await two.old.put("acme:a", { when: "every 1m", payload: 1 });
+  await two.run();
+  const start = two.old.clock.now().getTime();
+  const there = await two.begin("acme:");
+  await there.drive();
+  await there.finish();
+  await two.advance(minute);
+  await two.run();
+  const back = await two.begin("acme:", { back: true });
+  await back.drive();
+  await back.finish();
+  await two.advance(minute);
+  await two.run();
+  expect(two.ran("acme:a")).toEqual([1, 2].map((n) => new Date(start + n * minute).toISOString()));
+  expect(two.new.delivered).toHaveLength(1);
+  await two.old.put("acme:b", { when: "every 1m" });
+  await expect(two.new.put("acme:b", { when: "every 1m" })).rejects.toThrow(
+    "is at https://old.example since",
+  );
+});
