@@ -37,6 +37,8 @@ import { inboxRoutes } from "./routes/inbox-routes.ts";
 import { jobGroupRoutes } from "./routes/job-group-routes.ts";
 import { jobRoutes } from "./routes/job-routes.ts";
 import { limitRoutes } from "./routes/limit-routes.ts";
+import { arrivalRoutes } from "./routes/moves/arrival-routes.ts";
+import { moveRoutes } from "./routes/moves/move-routes.ts";
 import { outageRoutes } from "./routes/outage-routes.ts";
 import { ownTokenRoute } from "./routes/own-token-route.ts";
 import { problemRoutes } from "./routes/problem-routes.ts";
@@ -121,6 +123,8 @@ export function apiRoutes(
     ...tokenRoutes(operations),
     ...credentialRoutes(operations),
     ...quotaRoutes(operations),
+    ...moveRoutes(operations),
+    ...arrivalRoutes(operations),
     ...auditRoutes(operations),
     ...inboxRoutes(operations),
     ...commandRoutes(operations),

@@ -21,7 +21,7 @@ export async function decideMissing(
 ): Promise<MissingDecided> {
   const { key, ifMatch } = operation;
   try {
-    if (operation.kind !== "put") throw new Refusal("missing", `There is no schedule ${key}.`);
+    if (operation.kind !== "put") throw await known.missingSchedule(key);
     if (ifMatch !== undefined)
       throw new Refusal("precondition", `There is no schedule ${key} that could match.`);
     const id = newIds.get(operation);

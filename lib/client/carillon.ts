@@ -18,6 +18,7 @@ import type { BoardHold, HoldFilter } from "./holds.ts";
 import { Jobs } from "./jobs.ts";
 import type { Json } from "./json.ts";
 import { TargetLimits } from "./limits.ts";
+import { Arrivals, Moves } from "./moves.ts";
 import { Quarantine } from "./quarantine.ts";
 import { pause } from "./request/backoff.ts";
 import { listOf } from "./request/list.ts";
@@ -65,6 +66,8 @@ export class Carillon {
   readonly zoneData: ZoneData;
   readonly tokens: Tokens;
   readonly credentialKeys: CredentialKeys;
+  readonly moves: Moves;
+  readonly arrivals: Arrivals;
   readonly commands: Commands;
   readonly inbox: Inbox;
   readonly quarantine: Quarantine;
@@ -105,6 +108,8 @@ export class Carillon {
     this.zoneData = new ZoneData(send);
     this.tokens = new Tokens(send);
     this.credentialKeys = new CredentialKeys(send);
+    this.moves = new Moves(send);
+    this.arrivals = new Arrivals(send);
     this.commands = new Commands(send);
     this.inbox = new Inbox(send);
     this.quarantine = new Quarantine(send);

@@ -54,6 +54,19 @@ export type {
 export type { ManyOptions } from "./jobs.ts";
 export type { DurationText, Instant, InstantText, Json } from "./json.ts";
 export type { Limits, LimitsBody, VersionedLimits } from "./limits.ts";
+export type {
+  ArrivalRead,
+  ArrivalStep,
+  ArrivalStepAnswers,
+  BroughtPart,
+  Move,
+  MovedPart,
+  MoveRead,
+  MoveStep,
+  MoveStepAnswers,
+  PartName,
+  StuckSchedule,
+} from "./moves.ts";
 export type { CatchUp, Retry } from "./policies.ts";
 export type { QuarantineEntry, QuarantineFilter, QuarantineRetried } from "./quarantine.ts";
 export { CarillonInputError } from "./request/names.ts";

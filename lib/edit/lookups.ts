@@ -1,9 +1,10 @@
 import type { Tx } from "../db/connect.ts";
 import { type QuotaCheck, type QuotaStart, quotaCheck } from "../quota/quota-check.ts";
 import { knowTeams } from "../quota/team-list.ts";
+import { Refusal } from "../refusal.ts";
 import { findCalendar } from "../schedule/calendars.ts";
 import { type Hold, holdsOf, holdsOfOne } from "../schedule/holds.ts";
-import { refuseMovedAway } from "../schedule/moved-away.ts";
+import { missingSchedule, refuseMovedAway } from "../schedule/moved-away.ts";
 import { binds, holdsBinding, type Label } from "../schedule/shared-holds.ts";
 import type { CalendarRef } from "../schedule/stored/cadence-columns.ts";
 import { readSealingKeys, type SealingKey } from "../sealing/sealing-keys.ts";
@@ -22,6 +23,8 @@ export interface Lookups {
   quota: QuotaCheck;
   /** Refuses a new schedule whose key has moved to another installation. */
   refuseMovedAway(key: string): Promise<void>;
+  /** The refusal for a schedule that does not exist here. */
+  missingSchedule(key: string): Promise<Refusal>;
 }
 
 export function lookUpOneByOne(tx: Tx, now: Date, quota: QuotaStart): Lookups {
@@ -32,7 +35,17 @@ export function lookUpOneByOne(tx: Tx, now: Date, quota: QuotaStart): Lookups {
     calendar: (name) => findCalendar(tx, name),
     sealingKeys: () => readSealingKeys(tx),
     quota: quotaCheck(tx, quota),
-    refuseMovedAway: (key) => refuseMovedAway(tx, quota.state.movedOut, key),
+    ...awayLookups(tx, quota),
+  };
+}
+
+/** Nearly always no prefix has moved out, and no statement is needed. */
+function awayLookups(tx: Tx, { state }: QuotaStart): Pick<Lookups, "refuseMovedAway" | "missingSchedule"> {
+  const isOut = (key: string) => state.movedOut.some((prefix) => key.startsWith(prefix));
+  return {
+    refuseMovedAway: (key) => refuseMovedAway(tx, state.movedOut, key),
+    missingSchedule: async (key) =>
+      isOut(key) ? missingSchedule(tx, key) : new Refusal("missing", `There is no schedule ${key}.`),
   };
 }
 
@@ -71,6 +84,6 @@ export async function lookUpTogether(
       return keys;
     },
     quota: quotaCheck(tx, quota),
-    refuseMovedAway: (key) => refuseMovedAway(tx, quota.state.movedOut, key),
+    ...awayLookups(tx, quota),
   };
 }

@@ -2,7 +2,8 @@ import { previousBefore } from "../cadence/cadence.ts";
 import type { Tx } from "../db/connect.ts";
 import { byPlace, type JobPlace, placeBehind } from "../job/job-place.ts";
 import { type JobRead, readJobsAt, readJobsBeside } from "../job/read-job.ts";
-import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
+import { missingSchedule } from "../schedule/moved-away.ts";
+import { findSchedule, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { earlyRuns, type Segment, segmentsBefore } from "./version-segments.ts";
 
 const probesAtOnce = 250;
@@ -14,6 +15,16 @@ const probesMax = 5_000;
  * catch-up jobs.
  */
 const heldProbesMax = 150;
+
+/** The jobs of the schedule that has the key, newest first. */
+export async function jobsOfKey(
+  tx: Tx,
+  { key, ...page }: { key: string; limit: number; before?: JobPlace | undefined },
+): Promise<{ items: JobRead[]; next?: JobPlace }> {
+  const schedule = await findSchedule(tx, key);
+  if (schedule === null) throw await missingSchedule(tx, key);
+  return jobsOf(tx, schedule, page);
+}
 
 /**
  * A schedule's jobs, newest first. Jobs have no index by schedule, which would nearly double the

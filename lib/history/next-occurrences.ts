@@ -5,6 +5,7 @@ import { countWithin } from "../cadence/count-within.ts";
 import { type DescribedOccurrence, describeOccurrences } from "../cadence/occurrence-notes.ts";
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
+import { missingSchedule } from "../schedule/moved-away.ts";
 import { type RunLimit, runLimitOf } from "../plan/fires-left.ts";
 import { Refusal } from "../refusal.ts";
 import { isHeldAt } from "../schedule/held.ts";
@@ -37,7 +38,7 @@ export async function nextOccurrences(
   { key, n, from }: { key: string; n: number; from?: number | undefined },
 ): Promise<NextOccurrences> {
   const stored = await findSchedule(tx, key);
-  if (stored === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
+  if (stored === null) throw await missingSchedule(tx, key);
   const now = await databaseClock(tx);
   const timetable = timetableOf(stored);
   const isHeld = isHeldAt(stored, now.getTime());

@@ -3,6 +3,7 @@ import type { Cadence } from "../cadence/cadence-kinds.ts";
 import { normalForm } from "../cadence/normal-form.ts";
 import type { Tx } from "../db/connect.ts";
 import { type JobRead, readJobsAt } from "../job/read-job.ts";
+import { missingSchedule } from "../schedule/moved-away.ts";
 import { isSetAside, owedOf } from "../plan/aside.ts";
 import { oldestOwed } from "../plan/backlog.ts";
 import { counted } from "../plan/unfolding-time.ts";
@@ -54,6 +55,13 @@ export async function readSchedule(tx: Tx, key: string): Promise<ScheduleRead | 
   const before = { at: facts.now.getTime() + 1, kind: null, n: 0 };
   const [lastJob = null] = (await jobsOf(tx, stored, { limit: 1, before, started: true })).items;
   return read === undefined ? null : { ...read, lastJob };
+}
+
+/** As `readSchedule`, and throws a Refusal where there is none. */
+export async function readKnownSchedule(tx: Tx, key: string): Promise<ScheduleRead> {
+  const schedule = await readSchedule(tx, key);
+  if (schedule === null) throw await missingSchedule(tx, key);
+  return schedule;
 }
 
 /** Facts about schedules that are not in their rows. */

@@ -3,7 +3,7 @@ import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { type JobPlace, placeBehind } from "../job/job-place.ts";
 import type { JobRead, JobState } from "../job/read-job.ts";
-import { Refusal } from "../refusal.ts";
+import { missingSchedule } from "../schedule/moved-away.ts";
 import { findSchedule, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { jobsOf } from "./job-history.ts";
 import { endOf, newestFirst, pageUpTo } from "./job-order.ts";
@@ -59,7 +59,7 @@ export async function searchHistory(
 ): Promise<{ items: JobRead[]; next?: JobPlace }> {
   const { key } = filter;
   const schedule = await findSchedule(tx, key);
-  if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
+  if (schedule === null) throw await missingSchedule(tx, key);
   return historyOf(tx, schedule, { filter, before, limit });
 }
 

@@ -1,6 +1,6 @@
 import type postgres from "postgres";
 import type { Tx } from "../db/connect.ts";
-import { Refusal } from "../refusal.ts";
+import { missingSchedule } from "../schedule/moved-away.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { hiddenDifferences, shownIfKnown } from "../schedule/shape/target-credentials.ts";
@@ -63,7 +63,7 @@ export async function versionsOf(
   { key, limit, before }: { key: string; limit: number; before?: number | undefined },
 ): Promise<{ items: VersionRead[]; next?: number }> {
   const schedule = await findLastOfKey(tx, key);
-  if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
+  if (schedule === null) throw await missingSchedule(tx, key);
   const rows = await versionRows(
     tx,
     tx`

@@ -2,6 +2,7 @@ import type { Sql, Tx } from "../db/connect.ts";
 import { jobsOf } from "../history/job-history.ts";
 import { runsForward, segmentsWithin } from "../history/version-segments.ts";
 import type { JobPlace } from "../job/job-place.ts";
+import { missingSchedule } from "../schedule/moved-away.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel, ParcelQueue } from "../parcel/parcel-queue.ts";
 import { admitTurns, rowMax, turnMax } from "../plan/backlog.ts";
@@ -55,7 +56,7 @@ async function backfillOnce(
   const found = await findSchedule(tx, params.key);
   // Locked until the commit: another backfill of the same schedule must see this one's backlog row.
   const schedule = found === null ? null : await lockSchedule(tx, found.id);
-  if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(params.key)}.`);
+  if (schedule === null) throw await missingSchedule(tx, params.key);
   const state = await readShard(tx, schedule.shard);
   refuseImpossible(params, schedule, state.now, await keptFrom(tx));
   const upTo = Math.min(params.to.getTime(), decidedUpTo(schedule, state), await lastFire(tx, schedule));

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bodyBytesMax } from "../../lib/api/request/json-body.ts";
 import type { Route } from "../../lib/api/request/route.ts";
@@ -292,6 +293,39 @@ describe("other documented statuses", () => {
     await answers("POST", `${keys}/seal-again`, 200);
     for (const path of [keys, `${keys}/seal-again`])
       expect((await careful.send("POST", path)).status).toBe(422);
+  });
+
+  test("Every documented status occurs: moves", async () => {
+    const to = "https://b.example.com";
+    const put = await answers("PUT", "/v1/schedules/away:a", 201, { body: schedule });
+    expect(put).toBeDefined();
+    const path = `/v1/moves/${idOf(await answers("POST", "/v1/moves", 201, { body: { prefix: "away:", to } }))}`;
+    await answers("POST", "/v1/moves", 409, { body: { prefix: "away:a", to } });
+    await answers("GET", "/v1/moves", 200);
+    await answers("GET", path, 200);
+    await answers("DELETE", path, 409);
+    const step = (body: object, status = 200) => answers("POST", `${path}/steps`, status, { body });
+    const { ids: schedules } = (await step({ step: "freeze", after: "", limit: 10 })) as { ids: string[] };
+    await step({ step: "take", schedules });
+    const { parts } = (await step({ step: "parts" })) as { parts: { id: string; part: number }[] };
+    await api.sql`
+      update carillon.moved_schedules set doc = jsonb_set(doc, '{schedule,versions,0,spec,target}', '{"handler": "gone"}')`;
+    await step({ step: "take-back", schedule: schedules[0] }, 422);
+    await step({ step: "confirm", parts: parts.map(({ id, part }) => ({ id, part })) });
+    await step({ step: "close" });
+    await step({ step: "end", abandon: true });
+    await step({ step: "close" }, 409);
+    const arrival = `/v1/arrivals/${randomUUID()}`;
+    const begin = { prefix: "away:", from: to };
+    await answers("PUT", arrival, 200, { body: begin });
+    await answers("PUT", `/v1/arrivals/${randomUUID()}`, 409, { body: begin });
+    await answers("GET", arrival, 200);
+    const arrive = (body: object, status = 200) => answers("POST", `${arrival}/steps`, status, { body });
+    expect(await arrive({ step: "bring", parts })).toMatchObject({ brought: [{ became: "arrived" }] });
+    await arrive({ step: "refuse", schedule: "999" });
+    await arrive({ step: "end" });
+    await arrive({ step: "refuse", schedule: "998" }, 409);
+    await answers("DELETE", path, 204);
   });
 
   test("Every documented status occurs: commands", async () => {

@@ -25,6 +25,9 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
     reached.push({ operation: name, params });
     throw failure ?? new Refusal("missing", "Nothing is stored here.");
   };
+  const noSteps = () => {
+    throw new Refusal("missing", "No move is stored here.");
+  };
   const operations: Operations = {
     besides: () => [],
     putSchedule: operation("putSchedule"),
@@ -90,6 +93,16 @@ function setup({ failure, findToken }: { failure?: unknown; findToken?: FindToke
       list: () => operation("credentials.list")({}),
       make: operation("credentials.make"),
       sealAgain: operation("credentials.sealAgain"),
+    },
+    moves: {
+      begin: operation("moves.begin"),
+      list: () => operation("moves.list")({}),
+      read: operation("moves.read"),
+      forget: operation("moves.forget"),
+      source: noSteps,
+      beginArrival: operation("moves.beginArrival"),
+      readArrival: operation("moves.readArrival"),
+      destination: noSteps,
     },
     zoneMoves: operation("zoneMoves"),
     readProblems: operation("readProblems"),

@@ -161,6 +161,8 @@ const label = (scope: string): Record<string, RouteCase> => ({
 /** Before and after the start of the tests. */
 const around = "from=2026-03-01T00:00:00Z&to=2026-03-30T00:00:00Z";
 
+const noMove = "0199f3c2-6f0e-7cc1-9d0f-6a8f5e1b2c3d";
+
 /** Every route; a test below fails where one is missing. */
 const cases: Record<string, RouteCase> = {
   "GET /health": shows("/health"),
@@ -266,6 +268,17 @@ const cases: Record<string, RouteCase> = {
   "GET /v1/credential-keys": refused("/v1/credential-keys"),
   "POST /v1/credential-keys": refused("/v1/credential-keys"),
   "POST /v1/credential-keys/seal-again": refused("/v1/credential-keys/seal-again"),
+  "POST /v1/moves": refused(["/v1/moves", { body: { prefix: "theirs:", to: "https://b.example.com" } }]),
+  "GET /v1/moves": refused("/v1/moves"),
+  "GET /v1/moves/{id}": refused(`/v1/moves/${noMove}`),
+  "DELETE /v1/moves/{id}": refused(`/v1/moves/${noMove}`),
+  "POST /v1/moves/{id}/steps": refused([`/v1/moves/${noMove}/steps`, { body: { step: "close" } }]),
+  "PUT /v1/arrivals/{id}": refused([
+    `/v1/arrivals/${noMove}`,
+    { body: { prefix: "theirs:", from: "https://b.example.com" } },
+  ]),
+  "GET /v1/arrivals/{id}": refused(`/v1/arrivals/${noMove}`),
+  "POST /v1/arrivals/{id}/steps": refused([`/v1/arrivals/${noMove}/steps`, { body: { step: "end" } }]),
   "GET /v1/zone-data": shows("/v1/zone-data"),
   "GET /v1/zone-data/{version}/moves": refused("/v1/zone-data/2026a/moves"),
   "GET /v1/occurrences": shows(

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";
 import { minute } from "../support/instants.ts";
@@ -93,6 +94,35 @@ const fresh = () => {
   made += 1;
   return `fresh:${made}`;
 };
+
+const elsewhere = "https://b.example.com";
+
+async function newMove(api: OwnApi, prefix: string): Promise<string> {
+  const { json } = await api.send("POST", "/v1/moves", { body: { prefix, to: elsewhere } });
+  return (json as { id: string }).id;
+}
+
+async function newArrival(api: OwnApi, prefix: string): Promise<string> {
+  const path = `/v1/arrivals/${randomUUID()}`;
+  await api.send("PUT", path, { body: { prefix, from: elsewhere } });
+  return path;
+}
+
+async function step(api: OwnApi, path: string, asked: object): Promise<unknown> {
+  return (await api.send("POST", `${path}/steps`, { body: asked })).json;
+}
+
+/** A move that holds as many schedules as one step takes at most. */
+async function frozen(api: OwnApi, count: number) {
+  const prefix = `${fresh()}:`;
+  const operations = Array.from({ length: Math.min(count, 200) }, (_, n) => ({
+    put: { ...body, key: `${prefix}${n}` },
+  }));
+  await api.send("POST", "/v1/schedules:batch", { body: { operations } });
+  const path = `/v1/moves/${await newMove(api, prefix)}`;
+  const { ids } = (await step(api, path, { step: "freeze", after: "", limit: 200 })) as { ids: string[] };
+  return { path, prefix, ids };
+}
 
 /** A request of each route that concerns all schedules of the prefix where it can. */
 const requests: Readonly<Record<string, Made>> = {
@@ -222,6 +252,30 @@ const requests: Readonly<Record<string, Made>> = {
   "GET /v1/credential-keys": same("/v1/credential-keys"),
   "POST /v1/credential-keys": same("/v1/credential-keys"),
   "POST /v1/credential-keys/seal-again": same("/v1/credential-keys/seal-again"),
+  "POST /v1/moves": () => sent("/v1/moves", { body: { prefix: `${fresh()}:`, to: elsewhere } }),
+  "GET /v1/moves": same("/v1/moves"),
+  "GET /v1/moves/{id}": async (_, api) => sent(`/v1/moves/${await newMove(api, `${fresh()}:`)}`),
+  "DELETE /v1/moves/{id}": async (_, api) => {
+    const path = `/v1/moves/${await newMove(api, `${fresh()}:`)}`;
+    await step(api, path, { step: "end", abandon: true });
+    return sent(path);
+  },
+  "POST /v1/moves/{id}/steps": async ({ count }, api) => {
+    const { path, ids } = await frozen(api, count);
+    return sent(`${path}/steps`, { body: { step: "take", schedules: ids } });
+  },
+  "PUT /v1/arrivals/{id}": () =>
+    sent(`/v1/arrivals/${randomUUID()}`, { body: { prefix: `${fresh()}:`, from: elsewhere } }),
+  "GET /v1/arrivals/{id}": async (_, api) => sent(await newArrival(api, `${fresh()}:`)),
+  "POST /v1/arrivals/{id}/steps": async ({ count }, api) => {
+    const { path, prefix, ids } = await frozen(api, Math.min(count, 60));
+    await step(api, path, { step: "take", schedules: ids });
+    const { parts } = (await step(api, path, { step: "parts" })) as { parts: { id: string; part: number }[] };
+    const named = parts.map(({ id, part }) => ({ id, part }));
+    await step(api, path, { step: "confirm", parts: named });
+    await step(api, path, { step: "end", abandon: true });
+    return sent(`${await newArrival(api, prefix)}/steps`, { body: { step: "bring", parts } });
+  },
   "GET /v1/audit": search("/v1/audit"),
   "POST /v1/inbox:apply": async ({ prefix, count }, api) => {
     await api.sql`

@@ -268,6 +268,30 @@ export const operations: Readonly<Record<string, Reached>> = {
     call: (c) => c.credentialKeys.sealAgain({ cursor: "c" }),
     answer: "SealedAgain",
   },
+  beginMove: {
+    call: (c) => c.moves.begin({ prefix: "k", to: "https://b.example.com" }),
+    answer: "Move",
+    body: "{ prefix: string; to: string }",
+  },
+  listMoves: { call: (c) => c.moves.list(), answer: "{ items: Move[] }" },
+  getMove: { call: (c) => c.moves.get("1"), answer: "MoveRead" },
+  stepMove: {
+    call: (c) => c.moves.step("1", { step: "parts" }),
+    answer: "MoveStepAnswers[keyof MoveStepAnswers]",
+    body: "MoveStep",
+  },
+  forgetMove: { call: (c) => c.moves.forget("1") },
+  beginArrival: {
+    call: (c) => c.arrivals.begin("1", { prefix: "k", from: "https://a.example.com" }),
+    answer: "Move",
+    body: "{ prefix: string; from: string }",
+  },
+  getArrival: { call: (c) => c.arrivals.get("1"), answer: "ArrivalRead" },
+  stepArrival: {
+    call: (c) => c.arrivals.step("1", { step: "end" }),
+    answer: "ArrivalStepAnswers[keyof ArrivalStepAnswers]",
+    body: "ArrivalStep",
+  },
   deleteToken: { call: (c) => c.tokens.delete("1") },
   getAudit: {
     call: (c) =>

@@ -85,7 +85,7 @@ describe("versions", () => {
     ]);
     await world.put("k", { when: "every 9m" });
     expect((await versions("k")).items).toMatchObject([{ version: 1, spec: { when: "every 9m" } }]);
-    await expect(versions("none")).rejects.toThrow('There is no schedule "none".');
+    await expect(versions("none")).rejects.toThrow("There is no schedule none.");
   });
 
   test("Versions come in pages, and show of a large payload only that it changed", async () => {

@@ -165,7 +165,7 @@ test("A refusal of the API is a failed result with its sentence and the id of th
   });
   const { requestId } = missing.data["error"] as { requestId: string };
   expect(missing.text).toBe(
-    `There is no schedule "none". (404)\nRequest ${requestId}: the server's log has it under this id.`,
+    `There is no schedule none. (404)\nRequest ${requestId}: the server's log has it under this id.`,
   );
   const odd = await agent.call("preview_schedule", { when: "61 * * * *" });
   expect(odd).toMatchObject({ isError: true, data: { error: { status: 400 } } });

@@ -48,7 +48,7 @@ const documented: Readonly<Record<Exclude<ProblemKind, "method-not-allowed" | "q
   },
   missing: {
     what: "The resource does not exist, or the token does not reach it.",
-    detail: 'There is no schedule "hello".',
+    detail: "There is no schedule hello.",
     headers: replayed,
   },
   conflict: {

@@ -30,6 +30,7 @@ const tags: readonly { name: RouteDoc["tag"]; description: string }[] = [
   },
   { name: "Insight", description: "Counts, lateness and a forecast." },
   { name: "Tokens and audit", description: "Access to the API, and the record of changes." },
+  { name: "Moves", description: "Moves of a prefix to another installation." },
   { name: "About", description: "The service itself." },
 ];
 

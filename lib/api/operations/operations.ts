@@ -24,12 +24,12 @@ import { type PauseParams, pauseSchedule, resumeSchedule } from "../../edit/sche
 import { type Explanation, explain } from "../../explain/explain.ts";
 import { type DeadPlace, type DeadSearch, listDead } from "../../history/dead-jobs.ts";
 import { type LabelRead, readLabel } from "../../history/groups/read-label.ts";
-import { jobsOf } from "../../history/job-history.ts";
+import { jobsOfKey } from "../../history/job-history.ts";
 import { type JobSearch, searchJobs } from "../../history/jobs/search-jobs.ts";
 import { type NextOccurrences, nextOccurrences } from "../../history/next-occurrences.ts";
 import { isJobUnder, readAnyJob } from "../../history/planned-job.ts";
 import { type Preview, type PreviewParams, previewSchedule } from "../../history/preview.ts";
-import { readSchedule, type ScheduleRead } from "../../history/read-schedule.ts";
+import { readKnownSchedule, type ScheduleRead } from "../../history/read-schedule.ts";
 import { searchKey } from "../../history/search-histories.ts";
 import type { Count } from "../../history/search-page.ts";
 import {
@@ -65,7 +65,6 @@ import {
   type QuarantineSearch,
   retryEntries,
 } from "../../quarantine/entries.ts";
-import { Refusal } from "../../refusal.ts";
 import {
   type CalendarDone,
   type CalendarParams,
@@ -86,7 +85,6 @@ import type { Caller } from "../../schedule/shape/caller.ts";
 import type { Besides } from "../../schedule/shape/faults-together.ts";
 import type { ScheduleBody } from "../../schedule/shape/schedule-body.ts";
 import type { Label } from "../../schedule/shared-holds.ts";
-import { findSchedule } from "../../schedule/stored/stored-schedule.ts";
 import type { VaultAccess } from "../../sealing/vault-request.ts";
 import type { DeploymentRates } from "../../token/token-rates.ts";
 import { type BoardOperations, boardOperations } from "./board-operations.ts";
@@ -96,6 +94,7 @@ import { type CredentialOperations, credentialOperations } from "./credential-op
 import { type FailureOperations, failureOperations } from "./failure-operations.ts";
 import { type InboxOperations, inboxOperations } from "./inbox-operations.ts";
 import { type JobCountOperations, jobCountOperations } from "./job-count-operations.ts";
+import { type MoveOperations, moveOperations } from "./move-operations.ts";
 import { type TokenOperations, tokenOperations } from "./token-operations.ts";
 
 /** One page of a list, and in `next` where the next page starts; the last page has none. */
@@ -125,7 +124,8 @@ export interface Operations extends BoardOperations {
   ): Promise<BatchResult[]>;
   pauseSchedule(params: PauseParams): Promise<EditDone>;
   resumeSchedule(params: EditParams & { owner?: string | undefined }): Promise<EditDone>;
-  readSchedule(key: string): Promise<ScheduleRead | null>;
+  /** Throws a Refusal where there is none. */
+  readSchedule(key: string): Promise<ScheduleRead>;
   /** A page may be short and still have a `next`, because it scans a limited number of schedules. */
   listSchedules(search: ScheduleSearch): Promise<Page<ScheduleRead, string>>;
   countSchedules(filter: ScheduleFilter): Promise<Count>;
@@ -191,6 +191,7 @@ export interface Operations extends BoardOperations {
   }): Promise<Page<ZoneMoveRead, string> | null>;
   tokens: TokenOperations;
   credentials: CredentialOperations;
+  moves: MoveOperations;
   /** Newest first. */
   readAudit(search: EntrySearch): Promise<Page<AuditEntry, AuditPlace>>;
   inbox: InboxOperations;
@@ -239,7 +240,7 @@ export function makeOperations(deps: OperationDeps): Operations {
       return fireNow(deps, params);
     },
     backfillSchedule: (params) => backfillSchedule(deps, params),
-    readSchedule: (key) => readSchedule(sql, key),
+    readSchedule: (key) => readKnownSchedule(sql, key),
     listSchedules: (search) => listSchedules(sql, search),
     countSchedules: (filter) => countSchedules(sql, filter),
     nextOccurrences: (params) => nextOccurrences(sql, params),
@@ -252,11 +253,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     restoreVersion: (params) => restoreVersion(deps, params, accept.body),
     tryRestore: (params) => tryRestore(deps, params, accept.body),
     bulk: bulkOperations(deps, accept),
-    jobsOfSchedule: async ({ key, limit, before }) => {
-      const schedule = await findSchedule(sql, key);
-      if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
-      return jobsOf(sql, schedule, { limit, before });
-    },
+    jobsOfSchedule: (params) => jobsOfKey(sql, params),
     enqueueJob: async (params) => {
       accept.body(params.body, params.key);
       return enqueueJob(deps, params);
@@ -288,6 +285,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     zoneMoves: ({ version, ...page }) => zoneMovesOf(sql, version, page),
     tokens: tokenOperations(sql, deps.rates ?? { ofToken: null, ofTeam: () => null }),
     credentials: credentialOperations(sql, deps.vault ?? null),
+    moves: moveOperations({ ...deps, accept }),
     readAudit: (search) => readAudit(sql, search),
     inbox: inboxOperations({ ...deps, acceptance: accept }),
     commands: commandOperations({ ...deps, acceptance: accept }),

@@ -39,6 +39,7 @@ export interface RouteDoc {
     | "Batch and commands"
     | "Insight"
     | "Tokens and audit"
+    | "Moves"
     | "About";
   /** Path parameters that openapi-parameters.ts does not know, or that mean something else here. */
   parameters?: Readonly<Record<string, ParameterDoc>>;

@@ -8,7 +8,6 @@ import {
   resumeShape,
 } from "../../command/schedule-input.ts";
 import { isSearchPlace } from "../../history/search-schedules.ts";
-import { Refusal } from "../../refusal.ts";
 import { scheduleDocs } from "../document/schedule-docs.ts";
 import type { Operations } from "../operations/operations.ts";
 import { etagOf, readIfMatch, readIfNoneMatch } from "../request/etag.ts";
@@ -191,9 +190,7 @@ function readRoutes(operations: Operations): Route[] {
       query: noQuery,
       doc: scheduleDocs.get,
       answer: async ({ parameter }) => {
-        const key = readKey(parameter("key"));
-        const schedule = await operations.readSchedule(key);
-        if (schedule === null) throw new Refusal("missing", `There is no schedule ${JSON.stringify(key)}.`);
+        const schedule = await operations.readSchedule(readKey(parameter("key")));
         return { status: 200, body: scheduleView(schedule), headers: { etag: etagOf(schedule.version) } };
       },
     }),

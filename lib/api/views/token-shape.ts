@@ -21,7 +21,7 @@ const prefixMax = 200;
 const tooLong = `takes 1 to ${prefixMax} characters`;
 
 /** The beginning of at least one valid key. */
-const prefixShape = z.string().superRefine((prefix, context) => {
+export const prefixShape = z.string().superRefine((prefix, context) => {
   const message = prefix === "" || prefix.length > prefixMax ? tooLong : keyFault(`${prefix}x`);
   if (message !== null) context.addIssue({ code: "custom", message });
 });

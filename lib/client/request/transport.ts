@@ -39,7 +39,7 @@ export interface Request {
   path: readonly string[];
   query?: object | undefined;
   body?: unknown;
-  /** False for a POST that changes nothing and may be repeated without a key. */
+  /** False for a POST that may be repeated without a key: nearly always one that changes nothing. */
   changes?: boolean;
   options?: PutOptions | undefined;
 }
