@@ -12,6 +12,8 @@ export interface ConnectionParams {
   env: Environment;
   version: string;
   note: (text: string) => void;
+  /** Default: 2. */
+  retries?: number;
 }
 
 /**
@@ -46,7 +48,7 @@ export function connect(params: ConnectionParams): Carillon {
     return new Carillon({
       url,
       token,
-      retries: 2,
+      retries: params.retries ?? 2,
       onRetry: (retrying) => noteWait(retrying, params.note),
       headers: { "user-agent": `carillon-cli/${params.version}` },
     });

@@ -42,6 +42,7 @@ export const tasks: readonly Task[] = [
     title: "Groups, calendars, limits of targets",
     commands: ["group", "calendar", "limit"],
   },
+  { topic: "elsewhere", title: "Another installation", commands: ["move"] },
   { topic: "access", title: "Tokens, and agents", commands: ["whoami", "token", "mcp"] },
 ];
 

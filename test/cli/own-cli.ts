@@ -25,6 +25,8 @@ export interface CliParts {
   /** Runs while the confirmation is pending, and returns the answer. */
   answered?: () => Promise<string>;
   tty?: { width: number };
+  /** Aborted by a test that kills the command. */
+  signal?: AbortSignal;
 }
 
 export interface Apart {
@@ -93,7 +95,7 @@ export async function ownCli(settings: Environment = {}): Promise<OwnCli> {
 
 async function runHere(
   args: readonly string[],
-  { env = {}, input = "", answer, answered, tty }: CliParts,
+  { env = {}, input = "", answer, answered, tty, signal }: CliParts,
   environment: Record<string, string>,
   clock: Clock,
 ): Promise<Ended> {
@@ -111,7 +113,7 @@ async function runHere(
     },
     env: { ...environment, ...env },
     version: "0.0.0",
-    signal: new AbortController().signal,
+    signal: signal ?? new AbortController().signal,
     now: () => clock.now().getTime(),
     pause: async () => {},
     read: async (file) => (file !== "-" && existsSync(file) ? readFileSync(file, "utf8") : input),

@@ -1,6 +1,7 @@
 import { applyCommand } from "../apply/apply-command.ts";
 import type { Command } from "../command.ts";
 import { doctorCommand } from "../doctor/doctor-command.ts";
+import { moveCommand } from "../move/move-command.ts";
 import { quotasCommand } from "../quotas/quotas-command.ts";
 import { agendaCommands } from "./agenda-commands.ts";
 import { auditCommands } from "./audit-command.ts";
@@ -55,5 +56,6 @@ export const commandTable: readonly Command[] = [
   ...tokenCommands,
   quotasCommand,
   credentialsCommand,
+  moveCommand,
   mcpCommand,
 ];

@@ -1,0 +1,61 @@
+import type { Move } from "../../client/main.ts";
+import { Missing } from "../fault.ts";
+import { drive } from "./drive.ts";
+import type { Installation } from "./installations.ts";
+import { arrivalOf, destinationOf, type Moving, movePrefix, type Outcome, sourceOf } from "./move-prefix.ts";
+
+export interface Undone {
+  /** The move back; null if the destination never had a schedule of the prefix. */
+  back: Outcome | null;
+  /** Schedules that the first move had stopped and not taken. */
+  released: number;
+}
+
+/**
+ * Moves a prefix back to the installation that it has left. Each step is found done when the command
+ * runs again after it was killed.
+ */
+export async function undoMove(moving: Moving): Promise<Undone> {
+  const { prefix, source, destination, signal } = moving;
+  const moves = await source.client.moves.list({ signal });
+  const first = moves.find(
+    (each) => each.prefix === prefix && each.direction === "out" && each.peer === destination.url,
+  );
+  if (first === undefined)
+    throw new Missing(`${source.url} has no move of ${JSON.stringify(prefix)} to ${destination.url}.`);
+  const isThere = await stop(moving, first);
+  const back = isThere
+    ? await movePrefix({ ...moving, source: destination, destination: source }, { finish: true })
+    : null;
+  const isLeft = back !== null && !back.isEnded;
+  return { back, released: isLeft ? 0 : await release(source, first, signal) };
+}
+
+/** Ends the first move on both sides, with nothing on its way. False if it never reached the destination. */
+async function stop(
+  { source, destination, options, signal }: Moving,
+  { id, endedAt }: Move,
+): Promise<boolean> {
+  const arrival = await arrivalOf(destination, id, signal);
+  const from = sourceOf(source.client, id, signal);
+  if (arrival !== null && arrival.endedAt === null) {
+    const to = destinationOf(destination.client, id, signal);
+    const nothingMore = { ...from, freeze: async () => ({ ids: [], stuck: [], next: null }) };
+    if (endedAt === null) await drive(nothingMore, to, options);
+    await to.end();
+  }
+  if (endedAt === null) await from.end({ abandon: true });
+  return arrival !== null;
+}
+
+/** The hold of the move is on each schedule that it has stopped. */
+async function release({ client }: Installation, { id, prefix }: Move, signal: AbortSignal): Promise<number> {
+  const action = { verb: "resume", filter: { prefix }, owner: `move ${id}` } as const;
+  let released = 0;
+  for (let cursor: string | undefined; ; ) {
+    const done = await client.schedules.changeMany(action, { cursor, signal });
+    released += done.done;
+    cursor = done.cursor;
+    if (cursor === undefined) return released;
+  }
+}
