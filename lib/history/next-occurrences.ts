@@ -5,11 +5,11 @@ import { countWithin } from "../cadence/count-within.ts";
 import { type DescribedOccurrence, describeOccurrences } from "../cadence/occurrence-notes.ts";
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
-import { missingSchedule } from "../schedule/moved-away.ts";
 import { type RunLimit, runLimitOf } from "../plan/fires-left.ts";
 import { Refusal } from "../refusal.ts";
 import { isHeldAt } from "../schedule/held.ts";
 import { type Hold, holdsAfter, holdsOfOne } from "../schedule/holds.ts";
+import { missingSchedule } from "../schedule/moved-away.ts";
 import { findSchedule } from "../schedule/stored/stored-schedule.ts";
 import { dueAt, occurrenceDueBy, type Timetable, timetableOf } from "../schedule/stored/timetable.ts";
 

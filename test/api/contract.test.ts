@@ -314,7 +314,7 @@ describe("other documented statuses", () => {
     await step({ step: "confirm", parts: parts.map(({ id, part }) => ({ id, part })) });
     await step({ step: "close" });
     await step({ step: "end", abandon: true });
-    await step({ step: "close" }, 409);
+    await step({ step: "take", schedules }, 409);
     const arrival = `/v1/arrivals/${randomUUID()}`;
     const begin = { prefix: "away:", from: to };
     await answers("PUT", arrival, 200, { body: begin });

@@ -43,7 +43,7 @@ function beginRoute(moves: Operations["moves"]): Route {
       summary: "Begin to move a prefix to another installation",
       operation: "beginMove",
       description:
-        "The first request of `carillon move`. It moves nothing yet. If a move of this prefix to this address has begun and not ended, the answer is that move.",
+        "The first request of `carillon move`. It moves nothing yet. A repeated request finds the move of this prefix to this address.",
       tag,
       body: {
         schema: beginShape,
