@@ -32,6 +32,8 @@ export interface Outcome {
 /** Longer lists of schedules are taken in several requests. */
 const takenMax = 200;
 const pauseMs = 1_000;
+/** Requests that began before the prefix was closed are over by then, whatever `--wait` says. */
+const endMs = 60_000;
 
 type CarriedPart = Part & Pick<MovedPart, "document" | "key">;
 
@@ -123,7 +125,7 @@ async function endClosed(
   { from, to }: { from: Source; to: Destination },
 ): Promise<Driven> {
   const { options } = moving;
-  const until = options.now() + options.waitMs;
+  const until = options.now() + Math.max(options.waitMs, endMs);
   for (let moved = 0; ; ) {
     const driven = await drive(from, to, options);
     moved += driven.moved;
