@@ -41,7 +41,7 @@ describe("schedules", () => {
     expect(await cli.carillon(["get", "a:1"])).toMatchObject({
       code: 4,
       out: "",
-      err: 'There is no schedule a:1. (404)\ncarillon explain a:1 shows whether it was deleted.\n',
+      err: "There is no schedule a:1. (404)\ncarillon explain a:1 shows whether it was deleted.\n",
     });
   });
 
