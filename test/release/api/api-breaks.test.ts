@@ -240,6 +240,12 @@ test("A schema that becomes a shared one, or ceases to be one, is compared by it
   expect(whys({ body: shared, schemas: { Shared: ab } }, { body: a })).toEqual(["body.b is no longer taken"]);
 });
 
+test("Alternatives of a oneOf are compared as those of an anyOf", () => {
+  const alternatives = { oneOf: [text, { type: "null" }] };
+  expect(whys({ body: alternatives }, { body: oneOf(text, { type: "null" }) })).toEqual([]);
+  expect(whys({ body: alternatives }, { body: { oneOf: [text] } })).toHaveLength(1);
+});
+
 test.each([
   { type: "string", contentEncoding: "base64" },
   { anyOf: [text], type: "string" },

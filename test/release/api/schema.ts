@@ -7,6 +7,7 @@ const constraints = [
   "const",
   "enum",
   "anyOf",
+  "oneOf",
   "$ref",
   "properties",
   "required",
@@ -48,12 +49,15 @@ export function branchesOf(schema: Schema): Schema[] {
     throw new Error(
       `The comparison of API documents does not know the keyword ${unknown.join(", ")}: teach it in test/release/api/.`,
     );
-  const { anyOf, enum: values, type, ...rest } = schema;
-  if (Array.isArray(anyOf)) {
-    const beside = Object.keys(schema).filter((name) => name !== "anyOf" && !annotations.has(name));
+  const { anyOf, oneOf, enum: values, type, ...rest } = schema;
+  // The members of a oneOf differ in a field with a single value, so at most one can be met.
+  const members = anyOf ?? oneOf;
+  if (Array.isArray(members)) {
+    const name = anyOf === undefined ? "oneOf" : "anyOf";
+    const beside = Object.keys(schema).filter((each) => each !== name && !annotations.has(each));
     if (beside.length > 0)
-      throw new Error(`The comparison of API documents does not know anyOf beside ${beside.join(", ")}.`);
-    return anyOf.flatMap((each) => branchesOf(schemaOf(each)));
+      throw new Error(`The comparison of API documents does not know ${name} beside ${beside.join(", ")}.`);
+    return members.flatMap((each) => branchesOf(schemaOf(each)));
   }
   if (Array.isArray(values)) return values.map((value) => ({ const: value }));
   if ("const" in schema) return [{ const: schema["const"] }];
