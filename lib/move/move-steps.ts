@@ -19,7 +19,7 @@ import { type Taken, takenMax, takeSchedules } from "./take.ts";
 
 export type MoveDeps = EditDeps & { accept: Acceptance; log: Log };
 
-/** What became of a part that was brought. `refusal`: it cannot be here. */
+/** The result for a part that was brought. `refusal`: it cannot be here. */
 export interface Brought extends PartName {
   became: Arrived | "impossible";
   refusal?: string;

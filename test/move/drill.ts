@@ -13,7 +13,7 @@ import { type DrillLedger, judgeDrill, readDrill } from "./drill-ledger.ts";
 
 /**
  * `npm run drill:move`: moves schedules between two local stacks while they run, kills the command
- * and the stacks in the middle (SIGKILL), and compares both ledgers with what was asked for.
+ * and the stacks in the middle (SIGKILL), and compares both ledgers with the requests.
  */
 const schedules = Number(process.env["DRILL_SCHEDULES"] ?? 1_000);
 const kills = Number(process.env["DRILL_KILLS"] ?? 12);

@@ -63,7 +63,7 @@ export interface DriveOptions {
 const passing: ReadonlySet<string> = new Set(["running", "unfrozen"]);
 const pauseMs = 1_000;
 
-/** Moves what can be moved, and tells what is left. The prefix stays open for new schedules. */
+/** Moves all schedules that can be moved, and returns the others. The prefix stays open for new schedules. */
 export async function drive(
   source: Source,
   destination: Destination,
