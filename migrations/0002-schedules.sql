@@ -303,13 +303,10 @@ create table carillon.moves (
   begun_by text not null,
   -- Out: from then on no schedule with the prefix is made here.
   closed_at timestamptz(3),
-  -- Out: the transaction that closed the prefix. Once it is older than all that are under way, no create began before it.
-  closed_by_transaction xid8,
   -- In: from then on no schedule arrives by it. Out: nothing is taken out by it any more.
   ended_at timestamptz(3),
   constraint moves_direction check (direction in ('out', 'in')),
-  constraint moves_prefix check (prefix <> ''),
-  constraint moves_closed check ((closed_at is null) = (closed_by_transaction is null))
+  constraint moves_prefix check (prefix <> '')
 );
 
 -- Schedules that a move has taken out, in parts. A part keeps its document until the other installation has confirmed it.

@@ -1,5 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Sql, Tx } from "../db/connect.ts";
+import { lockPlan } from "../db/locks.ts";
+import { shardCount } from "../plan/shard.ts";
 import { Refusal } from "../refusal.ts";
 import { type Caller, originText } from "../schedule/shape/caller.ts";
 
@@ -146,15 +148,15 @@ export function closeMove(sql: Sql, { id, caller }: { id: string; caller: Caller
     const move = await findMove(tx, id, "out");
     if (move.closedAt !== null || move.endedAt !== null) return move;
     await tx`
-      update carillon.moves set closed_at = carillon.clock(), closed_by_transaction = pg_current_xact_id() where id = ${id}`;
+      update carillon.moves set closed_at = carillon.clock() where id = ${id}`;
     await noteMove(tx, move, "closed", caller);
     return findMove(tx, id, "out");
   });
 }
 
 /**
- * Ends a move. A move out ends when each of its schedules has been confirmed, and none is left here or
- * can still come. With `abandon` those that are left stay, and the prefix stays open for new ones.
+ * Ends a move. A move out ends when each of its schedules has been confirmed, and none is left here.
+ * With `abandon` those that are left stay, and the prefix stays open for new ones.
  */
 export function endMove(
   sql: Sql,
@@ -167,24 +169,33 @@ export function endMove(
 ): Promise<Move> {
   return sql.begin(async (tx) => {
     await lockMoves(tx);
+    // Steps that are under way keep the row locked. They end before the locks of plans are taken.
+    await tx`select from carillon.moves where id = ${id} for update`;
     const move = await findMove(tx, id, direction);
     if (move.endedAt !== null) return move;
-    if (direction === "out") await refuseUnfinished(tx, move, abandon);
+    if (direction === "out") {
+      if (!abandon) await awaitCreates(tx);
+      await refuseUnfinished(tx, move, abandon);
+    }
     await tx`
-      update carillon.moves set ended_at = carillon.clock(),
-        closed_at = case when not ${abandon} then closed_at end, closed_by_transaction = case when not ${abandon} then closed_by_transaction end
-      where id = ${id}`;
+      update carillon.moves set ended_at = carillon.clock(), closed_at = case when not ${abandon} then closed_at end where id = ${id}`;
     await noteMove(tx, move, "ended", caller);
     return findMove(tx, id, direction);
   });
 }
 
+/**
+ * Waits for all creates that began before the prefix was closed: they hold the lock of a plan, and
+ * read the closed prefixes after they have got it. Until this transaction ends, no schedule is made.
+ */
+async function awaitCreates(tx: Tx): Promise<void> {
+  for (let shard = 0; shard < shardCount; shard++) await lockPlan(tx, shard);
+}
+
 async function refuseUnfinished(tx: Tx, { id, prefix, closedAt }: Move, abandon: boolean): Promise<void> {
-  const [row] = await tx<{ unconfirmed: boolean; left: string | null; young: boolean | null }[]>`
+  const [row] = await tx<{ unconfirmed: boolean; left: string | null }[]>`
     select exists (select from carillon.moved_schedules where move_id = ${id} and confirmed_at is null) as unconfirmed,
-      (select key from carillon.schedules where deleted_at is null and key >= ${prefix} and starts_with(key, ${prefix}) order by key limit 1) as left,
-      pg_snapshot_xmin(pg_current_snapshot()) <= closed_by_transaction as young
-    from carillon.moves where id = ${id}`;
+      (select key from carillon.schedules where deleted_at is null and key >= ${prefix} and starts_with(key, ${prefix}) order by key limit 1) as left`;
   const why =
     row?.unconfirmed === true
       ? "schedules that it has taken are not confirmed by the other installation"
@@ -194,9 +205,7 @@ async function refuseUnfinished(tx: Tx, { id, prefix, closedAt }: Move, abandon:
           ? "its prefix is not closed"
           : row?.left != null
             ? `the schedule ${row.left} is still here`
-            : row?.young === true
-              ? "a request that began before the prefix was closed may still make a schedule"
-              : null;
+            : null;
   if (why !== null) throw new Refusal("conflict", `The move ${id} cannot end: ${why}.`);
 }
 

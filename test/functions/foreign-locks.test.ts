@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { runNode } from "../support/run-node.ts";
@@ -7,7 +8,7 @@ afterEach(() => world.stop());
 
 test("A tick that fails still reports the sessions of other programs that keep Carillon's locks", async () => {
   world = await carillon();
-  const app = `app_${process.pid}_${Date.now()}`;
+  const app = `app_${randomBytes(6).toString("hex")}`;
   await world.sql.unsafe(`create role ${app} login password 'test'`);
   const url = new URL(world.databaseUrl);
   url.username = app;
@@ -18,7 +19,7 @@ test("A tick that fails still reports the sessions of other programs that keep C
     import { assemble } from "./functions/tick.ts";
     const app = postgres(${JSON.stringify(url.href)}, { max: 1 });
     await app.unsafe("select pg_advisory_lock(2, 1)");
-    const { handler } = assemble(process.env, { now: () => performance.now(), sleep: async () => {} });
+    const { handler } = assemble(process.env, { now: () => 0, sleep: async () => {} });
     const invocation = { awsRequestId: "1", getRemainingTimeInMillis: () => 50_000 };
     await handler({ id: "1" }, invocation).catch((error) => console.log(String(error)));
     process.exit(0);`;

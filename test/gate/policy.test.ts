@@ -27,6 +27,7 @@ const forbidden: Forbidden[] = [
       "test/support/until.ts": "its limit ends a test that hangs",
       "test/race/fast-clock.ts": "it is the clock that a race speeds up",
       "test/race/race.ts": "its limit ends a race without progress",
+      "test/race/move-race.ts": "its limit ends the wait of a driver for jobs that run",
       "test/support/packed-packages.ts": "it deletes packages that earlier runs left behind",
       "test/cli/own-cli.ts": "another process gets the offset of the test's clock",
       "test/mcp/own-agent.ts": "another process gets the offset of the test's clock",
@@ -51,6 +52,7 @@ const forbidden: Forbidden[] = [
       "test/race/race.ts": waitsForCondition,
       "test/race/actors.ts": faultMoments,
       "test/race/lane-race.ts": faultMoments,
+      "test/race/move-race.ts": faultMoments,
       "test/race/group-race.ts": faultMoments,
       "test/job-control/backlog-race.test.ts": faultMoments,
       "test/local/handlers/running-handlers.test.ts":
@@ -79,6 +81,7 @@ const programs = [
   "test/support/mess/",
   "test/smoke/",
   "test/emulate/",
+  "test/move/drill.ts",
   "test/contract/",
   "test/mutants/rows/",
 ];

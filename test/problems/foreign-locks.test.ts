@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import postgres from "postgres";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { readProblems } from "../../lib/problems/read-problems.ts";
@@ -27,7 +28,7 @@ async function keepsLock(user: string, lockClass: number): Promise<number> {
 }
 
 test("Problems name the session of another program that holds a lock of Carillon, to callers of all keys only", async () => {
-  const user = `app_${process.pid}_${Date.now()}`;
+  const user = `app_${randomBytes(6).toString("hex")}`;
   const pid = await keepsLock(user, 7);
   const { verdict, problems } = await readProblems(world.as.api, null);
   expect({ verdict, problems }).toMatchObject({

@@ -9,7 +9,7 @@
 -- Returns: one row for each given job, with `became`: `retried`; `unsettled` (neither dead nor cancelled, and
 -- in no lost parcel); `deleted` (its schedule is); or `missing`. The other rows have no `became`: they are
 -- parcels to send, with the time at which they are ready.
--- Called by: retryOnce in lib/job-control/retry-jobs.ts.
+-- Called by: retryOnce in lib/job-control/retry-jobs.ts, reopen in lib/move/arrive-jobs.ts.
 create or replace function carillon.retry_jobs(p_occurrences timestamptz[], p_schedule_ids bigint[], p_kinds carillon.job_kind[], p_ns int[],
     p_after_ms bigint[], p_owed boolean, p_fast_max int, p_slow_max int)
   returns table (became text, occurrence timestamptz, schedule_id bigint, kind carillon.job_kind, n int, id bigint,

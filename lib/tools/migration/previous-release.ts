@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "cddb35e654ca72eeecd14e2115804184b56967b5",
   lastMigration: 29,
-  migrationsDigest: "da8d12c3d17fc789b632d07b5563efcc8512eb26182828307692ae81f40fbee5",
+  migrationsDigest: "1ac6bd7ecaedb1e7e5cfdb4e7c2f8024ffe96eab246eb81e4d78efdc932ba0d4",
 } as const;

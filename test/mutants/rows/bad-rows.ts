@@ -155,7 +155,7 @@ export const badRows: readonly Mutant[] = [
   },
   {
     name: "pulses: an envelope that is not JSON fails only its own pulse",
-    file: "lib/target/send-pulses.ts",
+    file: "lib/target/pulse-envelope.ts",
     text: "  } catch {\n    return null;\n  }",
     replacement: "  } catch (error) {\n    throw error;\n  }",
     tests: [pulseTest],
@@ -163,8 +163,8 @@ export const badRows: readonly Mutant[] = [
   {
     name: "pulses: a pulse that cannot be made into a message is counted once",
     file: pulses,
-    text: "if (unmade.length > 0 && this.#parcel.targets === null)",
-    replacement: "if (unmade.length > 0)",
+    text: "if (ids.length === 0 || this.#parcel.targets !== null) return;",
+    replacement: "if (ids.length === 0) return;",
     tests: [pulseTest],
   },
   {

@@ -288,8 +288,8 @@ export const ingest: readonly Mutant[] = [
   {
     name: "pulses: the pauses for failing targets are those of a second, not of a page",
     file: pulses,
-    text: "let pending = page.filter(",
-    replacement: "this.#pauses = 0;\n    let pending = page.filter(",
+    text: "let pending = allowed.filter(",
+    replacement: "this.#pauses = 0;\n    let pending = allowed.filter(",
     tests: ["test/pulse/pages.test.ts"],
   },
 ];

@@ -179,13 +179,6 @@ export const plan: readonly Mutant[] = [
     tests: ["test/batch/same-as-alone.test.ts", "test/batch/apply-operations.test.ts"],
   },
   {
-    name: "plain edits: an edit of a cadence that leaves out days is not plain",
-    file: divideEdits,
-    text: "!leavesOut(cadence) &&\n",
-    replacement: "",
-    tests: ["test/batch/batch-edits.test.ts"],
-  },
-  {
     name: "plain edits: an edit to another cadence is not plain while an occurrence waits to be due",
     file: divideEdits,
     text: "keepsDue &&\n",
