@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { claimParcel } from "../../lib/parcel/claim.ts";
+import { settleParcel } from "../../lib/parcel/settle.ts";
 import { type CliParts, type OwnCli, ownCli } from "../cli/own-cli.ts";
 
 let old: OwnCli;
@@ -178,6 +180,22 @@ test("A schedule that cannot be moved stays with its reason, and the command exi
     out: expect.stringMatching(new RegExp(`stay: +from ${old.url} .*allowed`)),
   });
   expect(await move("stay:", ["--undo"])).toMatchObject({ code: 0 });
+});
+
+test("A schedule whose job is running is stopped, and is moved by the next run after the job has ended", async () => {
+  const { api } = old;
+  await api.send("PUT", "/v1/schedules/busy:a", { body: { when: "every 1h", target: { queue: "demo" } } });
+  await api.send("POST", "/v1/schedules/busy:a/fire");
+  const [row] = await api.sql<{ id: string }[]>`
+    select p.id from carillon.parcels p join carillon.schedules s on s.id = any(p.schedule_ids) where s.key = 'busy:a'`;
+  const parcel = await claimParcel(api.sql, row?.id ?? "0", 30_000);
+  if (parcel.outcome !== "claimed") throw new Error(`The parcel is ${parcel.outcome}.`);
+  const { code, err } = await move("busy:");
+  expect({ code, err }).toMatchObject({ code: 5, err: expect.stringContaining("is running") });
+  expect(await stateIn(old, "busy:a")).toBe("paused");
+  await settleParcel(api.sql, parcel, [{ kind: "succeeded" }]);
+  expect(await move("busy:", ["--finish"])).toMatchObject({ code: 0 });
+  expect([await stateIn(old, "busy:a"), await stateIn(other, "busy:a")]).toEqual([null, "active"]);
 });
 
 test("A schedule that the destination refuses runs at the source again", async () => {
