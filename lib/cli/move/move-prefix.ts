@@ -98,21 +98,11 @@ export async function movePrefix(moving: Moving, { finish }: { finish: boolean }
   return outcomeOf(moving, move, { moved: driven.moved + last.moved, left: last.left });
 }
 
-/** A move that has ended for good is found too: the run before may have been killed right behind it. */
+/** A repeated request finds the move, also after its end: the run before may have been killed right behind it. */
 async function beginOrFind({ prefix, source, destination, signal }: Moving): Promise<Move> {
-  const found = newestOf(await source.client.moves.list({ signal }), prefix);
-  const isSame = found?.direction === "out" && found.peer === destination.url;
-  const move =
-    isSame && (found.endedAt === null || found.closedAt !== null)
-      ? found
-      : await source.client.moves.begin({ prefix, to: destination.url }, { signal });
+  const move = await source.client.moves.begin({ prefix, to: destination.url }, { signal });
   await destination.client.arrivals.begin(move.id, { prefix, from: source.url }, { signal });
   return move;
-}
-
-/** The list begins with the newest. */
-export function newestOf(moves: readonly Move[], prefix: string): Move | undefined {
-  return moves.find((each) => each.prefix === prefix);
 }
 
 /**
