@@ -3,7 +3,7 @@ import { docFormat, type MovedJob, type MovedOwed, type MovedPart, type MovedSch
 /** The most jobs, or rows of the backlog, in one part. */
 const partItemsMax = 200;
 /** A part with more than one of them is no larger. */
-const partBytesMax = 1_000_000;
+const partBytesMax = 500_000;
 
 /** Divides the jobs into parts that a request can carry. */
 export function partsOf(
@@ -16,7 +16,7 @@ export function partsOf(
   let current = first;
   let bytes = 0;
   const roomFor = (item: object): MovedPart => {
-    const size = JSON.stringify(item).length;
+    const size = Buffer.byteLength(JSON.stringify(item));
     const items = current.jobs.length + current.owed.length;
     if (items > 0 && (bytes + size > partBytesMax || items === partItemsMax)) {
       current = { format: docFormat, id, part: parts.length, schedule: null, jobs: [], owed: [] };

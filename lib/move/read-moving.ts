@@ -7,7 +7,7 @@ import type { MovedJob, MovedOwed, MovedVersion } from "./moved-doc.ts";
 /** The newest versions of a schedule that move with it. The older ones stay in its old installation. */
 const versionsMax = 100;
 /** Versions beyond this many bytes stay too. */
-const versionBytesMax = 1_000_000;
+const versionBytesMax = 500_000;
 
 const text = (instant: Date | null) => instant?.toISOString() ?? null;
 
@@ -63,7 +63,7 @@ function withinBytes(versions: readonly MovedVersion[]): MovedVersion[] {
     .toReversed()
     .filter((each) => {
       if (each.version === inForce) return true;
-      left -= JSON.stringify(each).length;
+      left -= Buffer.byteLength(JSON.stringify(each));
       return left >= 0;
     })
     .toReversed();
