@@ -3,14 +3,14 @@
  * present size. A bundle that exceeds its budget has gained a dependency.
  */
 export const bundleBudgets: Readonly<Record<string, number>> = {
-  Api: 1_384_000,
+  Api: 1_444_000,
   Archive: 540_000,
-  FastWorker: 876_000,
-  Ingest: 717_000,
+  FastWorker: 879_000,
+  Ingest: 720_000,
   Migration: 474_000,
   Page: 22_000,
-  SlowWorker: 876_000,
+  SlowWorker: 879_000,
   StackSchedules: 385_000,
-  Tick: 868_000,
+  Tick: 879_000,
   WebhookSender: 361_000,
 };
