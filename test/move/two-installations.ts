@@ -11,6 +11,7 @@ import {
 import { movedPartShape } from "../../lib/move/moved-doc.ts";
 import { beginArrival, beginMove, type Move } from "../../lib/move/moves.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
+import { functionRoles } from "../support/role-logins.ts";
 
 const caller = { name: "operator", reach: { prefix: "", team: "" } };
 
@@ -46,7 +47,7 @@ export interface Begun {
 }
 
 export async function twoInstallations(): Promise<Two> {
-  const [one, other] = [await carillon(), await carillon()];
+  const [one, other] = [await carillon({ roles: functionRoles }), await carillon({ roles: functionRoles })];
   return {
     old: one,
     new: other,
@@ -79,8 +80,8 @@ async function beginBetween(
   prefix: string,
   { back = false, connected }: BeginOptions = {},
 ): Promise<Begun> {
-  const there = { world: one, sql: connected?.old ?? one.sql, url: oldUrl };
-  const here = { world: other, sql: connected?.new ?? other.sql, url: newUrl };
+  const there = { world: one, sql: connected?.old ?? one.as.api, url: oldUrl };
+  const here = { world: other, sql: connected?.new ?? other.as.api, url: newUrl };
   const [from, to] = back ? [here, there] : [there, here];
   const move = await beginMove(from.sql, { prefix, peer: to.url, caller });
   await beginArrival(to.sql, { id: move.id, prefix, peer: from.url, caller });
