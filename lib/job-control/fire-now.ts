@@ -10,6 +10,7 @@ import { type QuotaStart, quotaCheck, TeamNotLocked } from "../quota/quota-check
 import { readTeamState } from "../quota/team-list.ts";
 import { isNone, noUsage, payloadBytesOf, type Usage } from "../quota/usage.ts";
 import { Refusal } from "../refusal.ts";
+import { awayRefusal } from "../schedule/moved-away.ts";
 import { type Caller, originText } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import { unreadConflict, versionsFaultOf } from "../schedule/stored/versions-fault.ts";
@@ -102,6 +103,8 @@ async function takeRoom(
 }
 
 async function nothingToFire(tx: Tx, key: string): Promise<Refusal> {
+  const away = await awayRefusal(tx, key);
+  if (away !== null) return away;
   const [gone] =
     await tx`select from carillon.schedules where key = ${key} and deleted_at is not null limit 1`;
   return gone === undefined

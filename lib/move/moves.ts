@@ -169,8 +169,9 @@ export function endMove(
 ): Promise<Move> {
   return sql.begin(async (tx) => {
     await lockMoves(tx);
-    // Steps that are under way keep the row locked. They end before the locks of plans are taken.
-    await tx`select from carillon.moves where id = ${id} for update`;
+    // A take that is under way holds the row: the schedules that it has taken must count below. It ends
+    // before this transaction takes the locks of plans.
+    await tx`select from carillon.moves where id = ${id} for no key update`;
     const move = await findMove(tx, id, direction);
     if (move.endedAt !== null) return move;
     if (direction === "out") {
@@ -219,8 +220,22 @@ export function forgetMove(sql: Sql, { id, caller }: { id: string; caller: Calle
     const [move] = await tx<Move[]>`select ${columns(tx)} from carillon.moves where id = ${id}`;
     if (move === undefined) throw new Refusal("missing", `There is no move ${id}.`);
     if (move.endedAt === null) throw new Refusal("conflict", `The move ${id} has not ended.`);
+    if (move.direction === "in") await refuseBeforeMoveOut(tx, move);
     await tx`delete from carillon.moves where id = ${id}`;
     await noteMovedOut(tx);
     await noteMove(tx, move, "forgotten", caller);
   });
+}
+
+/** The record of a move back tells that an older move out of its keys does not count any more. */
+async function refuseBeforeMoveOut(tx: Tx, { id, prefix, begunAt }: Move): Promise<void> {
+  const [older] = await tx<{ id: string }[]>`
+    select id from carillon.moves
+    where direction = 'out' and begun_at <= ${begunAt} and (starts_with(prefix, ${prefix}) or starts_with(${prefix}, prefix))
+    order by begun_at limit 1`;
+  if (older === undefined) return;
+  throw new Refusal(
+    "conflict",
+    `The move ${id} has brought back keys of the older move ${older.id}. Forget that one first.`,
+  );
 }

@@ -20,20 +20,31 @@ export async function refuseMovedAway(tx: Tx, movedOut: readonly string[], key: 
 
 /** The refusal for a schedule that does not exist here. */
 export async function missingSchedule(tx: Tx, key: string): Promise<Refusal> {
-  const away = await findAway(tx, key);
-  return new Refusal("missing", away === null ? `There is no schedule ${key}.` : awayText(key, away));
+  return (await awayRefusal(tx, key)) ?? new Refusal("missing", `There is no schedule ${key}.`);
 }
 
-/** The last move of a prefix of the key that has come to an end, or has taken the key, decides. */
+/** The refusal for a schedule that has moved away; null if it has not. */
+export async function awayRefusal(tx: Tx, key: string): Promise<Refusal | null> {
+  const away = await findAway(tx, key);
+  return away === null ? null : new Refusal("missing", awayText(key, away));
+}
+
+/**
+ * A move that has taken the key decides before one that has only closed a prefix of it: moves of
+ * longer and shorter prefixes may go to different installations. What has moved back here since
+ * does not count.
+ */
 async function findAway(tx: Tx, key: string): Promise<Away | null> {
-  const [last] = await tx<(Away & { direction: string; closedAt: Date | null; movedAt: Date | null })[]>`
-    select m.id, m.peer, m.direction, m.closed_at as "closedAt", s.taken_at as "movedAt", coalesce(s.taken_at, m.closed_at) as at
+  const [last] = await tx<Away[]>`
+    select m.id, m.peer, coalesce(s.taken_at, m.closed_at) as at
     from carillon.moves m
     left join carillon.moved_schedules s on s.move_id = m.id and s.key = ${key} and s.part = 0
-    where starts_with(${key}, m.prefix) and (m.direction = 'out' or m.ended_at is not null)
-    order by m.begun_at desc limit 1`;
-  if (last === undefined || last.direction === "in") return null;
-  return last.closedAt === null && last.movedAt === null ? null : last;
+    where m.direction = 'out' and starts_with(${key}, m.prefix) and coalesce(s.taken_at, m.closed_at) is not null
+      and not exists (
+        select from carillon.moves b
+        where b.direction = 'in' and b.ended_at is not null and starts_with(${key}, b.prefix) and b.begun_at >= m.begun_at)
+    order by s.taken_at desc nulls last, m.begun_at desc limit 1`;
+  return last ?? null;
 }
 
 function awayText(key: string, { id, peer, at }: Away): string {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { versionsOf } from "../../lib/history/versions.ts";
+import { fireNow } from "../../lib/job-control/fire-now.ts";
 import { movedPartShape } from "../../lib/move/moved-doc.ts";
 import { minute } from "../support/instants.ts";
 import { type Two, twoInstallations } from "./two-installations.ts";
@@ -78,6 +79,11 @@ test("a key that has moved cannot be made again at the source, and neither can o
     );
   await away("acme:a");
   await expect(two.old.patch("acme:a", { payload: 1 })).rejects.toThrow("is at https://new.example since");
+  const fired = fireNow(
+    { sql: two.old.as.api, queue: two.old.queue },
+    { key: "acme:a", caller: { name: "ann" } },
+  );
+  await expect(fired).rejects.toThrow("is at https://new.example since");
   await two.old.put("acme:b", { when: "every 1m" });
   await begun.source.close();
   await away("acme:c");
