@@ -2,6 +2,7 @@ import type { Tx } from "../db/connect.ts";
 import { type OutgoingParcel, parcelMax } from "../parcel/parcel-queue.ts";
 import { attachMissingDays } from "../plan/attach-days.ts";
 import type { ShardState } from "../plan/shard.ts";
+import { PassingConflict } from "../refusal.ts";
 import type { MovedJob, MovedOwed } from "./moved-doc.ts";
 
 export interface JobsHere {
@@ -105,6 +106,8 @@ async function reopen(
     select became, id, queue, coalesce(greatest(0, extract(epoch from ready_at - carillon.clock()) * 1000), 0)::float8 as "waitMs"
     from carillon.retry_jobs(${occurrences}::timestamptz[], ${ids}::bigint[], ${kinds}::text[]::carillon.job_kind[], ${ns}::int[],
       ${waits}::bigint[], false, ${parcelMax.fast}, ${parcelMax.slow})`;
+  if (rows.some(({ became }) => became === "deleted"))
+    throw new PassingConflict("The schedule was deleted while its jobs arrived. Retry the request.");
   const failed = rows.filter(({ became }) => became !== null && became !== "retried").length;
   if (failed > 0) throw new Error(`${failed} jobs of the schedule ${scheduleId} could not be opened again.`);
   // A retry by command forgives all attempts before it. Here the job goes on with its own count.

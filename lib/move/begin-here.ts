@@ -91,11 +91,20 @@ export async function beginHere(
   return { scheduleId, parcels: [...ofJobs, ...planned] };
 }
 
-/** Adds further jobs to a schedule that has begun here. */
+/** Adds further jobs to a schedule that has begun here, and that may have been deleted since. */
 export async function jobsHere(tx: Tx, here: JobsHere): Promise<OutgoingParcel[]> {
   const shard = shardOf(here.scheduleId);
   await lockForChange(tx, { shards: [shard], gates: [] });
-  return arriveJobs(tx, await readShard(tx, shard), here);
+  const state = await readShard(tx, shard);
+  const [live] =
+    await tx`select from carillon.schedules where id = ${here.scheduleId} and deleted_at is null`;
+  return arriveJobs(tx, state, live === undefined ? cancelled(here) : here);
+}
+
+/** The delete would have cancelled these jobs, had they been here. */
+function cancelled({ scheduleId, jobs }: JobsHere): JobsHere {
+  const ended = jobs.map((job) => (job.open ? { ...job, open: false, reason: "deleted" } : job));
+  return { scheduleId, jobs: ended, owed: [] };
 }
 
 interface Written {
@@ -170,7 +179,7 @@ async function holdsHere(
     .filter(({ until }) => until === null || until > now)
     .filter((hold) => !ofLabels.some((each) => isSameHold(each, hold)))
     .map((hold): Hold => (hold.scope === "schedule" ? hold : { ...hold, ...asOwn(hold) }));
-  const standing = [...own, ...ofLabels];
+  const standing = [...[...Map.groupBy(own, ({ owner }) => owner).values()].flatMap(asOne), ...ofLabels];
   if (standing.length > 0) {
     const held = { since: new Date(heldSince), until: heldUntilOf(standing) };
     return { holds: standing, held, ended: null };
@@ -185,6 +194,14 @@ const asOwn = ({ scope, name, reason }: Hold) => ({
   name: "",
   reason: [`Hold of the ${scope} ${name}.`, ...(reason === null ? [] : [reason])].join(" "),
 });
+
+/** The holds of one owner that are all of the schedule here become one, which ends with the last of them. */
+function asOne(holds: readonly Hold[]): Hold[] {
+  const [first, ...others] = holds;
+  if (first === undefined || others.length === 0) return [...holds];
+  const reasons = holds.flatMap(({ reason }) => reason ?? []);
+  return [{ ...first, until: heldUntilOf(holds), reason: reasons.length === 0 ? null : reasons.join(" ") }];
+}
 
 async function plan(
   tx: Tx,

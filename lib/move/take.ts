@@ -18,7 +18,8 @@ import { lockSchedules, type StoredSchedule } from "../schedule/stored/stored-sc
 import { occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 import { raiseVersions } from "../schedule/write-schedule.ts";
 import { holdOwner, type Stuck, type StuckSchedule } from "./freeze.ts";
-import type { MovedPart, MovedSchedule, MovedVersion } from "./moved-doc.ts";
+import { endsSinceFreeze, heldSpan, isOf } from "./held-span.ts";
+import type { MovedPart, MovedSchedule } from "./moved-doc.ts";
 import { type Move, openMove } from "./moves.ts";
 import { partsOf } from "./parts.ts";
 import {
@@ -95,8 +96,6 @@ async function takeOnce(
 
 const idsOf = (schedules: readonly StoredSchedule[]) => schedules.map(({ id }) => id);
 
-const isOf = (move: Move) => (hold: Hold) => hold.scope === "schedule" && hold.owner === holdOwner(move);
-
 function stuckBy(
   { aside, unread }: StoredSchedule,
   { isFrozen, isRunning, jobs }: { isFrozen: boolean; isRunning: boolean; jobs: number },
@@ -153,6 +152,7 @@ async function takeReady(
   const failures = await readFailures(tx, ids);
   const fresh = await freshVersions(tx, ids);
   const owed = await takeOwed(tx, ids);
+  const ends = await endsSinceFreeze(tx, move, ready);
   const parts = ready.flatMap((schedule) => {
     const own = holds.get(schedule.id) ?? [];
     const doc: MovedSchedule = {
@@ -164,7 +164,12 @@ async function takeReady(
       createdBy: schedule.createdBy,
       fires: schedule.fires,
       failures: failures.get(schedule.id) ?? null,
-      ...heldOf(schedule, own, { move, versions: versions.get(schedule.id) ?? [] }),
+      ...heldSpan(schedule, {
+        move,
+        holds: own,
+        versions: versions.get(schedule.id) ?? [],
+        ended: ends.get(schedule.id),
+      }),
       holds: own.filter((hold) => !isOf(move)(hold)).map(movedHold),
       versions: versions.get(schedule.id) ?? [],
     };
@@ -203,26 +208,6 @@ function comingOf(schedule: StoredSchedule, { now }: ShardState) {
     scheduleId: schedule.id,
     occurrence,
   }));
-}
-
-/**
- * The span without jobs: where it begins, and up to where others than the move held the schedule.
- * The holds of others may have been released, or have ended, after the move set its own.
- */
-function heldOf(
-  { heldSince }: StoredSchedule,
-  holds: readonly Hold[],
-  { move, versions }: { move: Move; versions: readonly MovedVersion[] },
-): Pick<MovedSchedule, "heldSince" | "heldTo"> {
-  const own = holds.find(isOf(move));
-  if (own === undefined || heldSince === null)
-    throw new Error("The move takes a schedule that it does not hold.");
-  const since = heldSince.toISOString();
-  if (heldSince >= own.since || holds.length > 1) return { heldSince: since, heldTo: null };
-  const released = versions.findLast(
-    ({ change, changedAt }) => change === "resumed" && Date.parse(changedAt) > own.since.getTime(),
-  );
-  return { heldSince: since, heldTo: released?.changedAt ?? own.since.toISOString() };
 }
 
 function movedHold({ since, until, ...hold }: Hold): MovedSchedule["holds"][number] {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { pauseLabel } from "../../lib/batch/label-holds.ts";
 import { readSchedule } from "../../lib/history/read-schedule.ts";
 import { done } from "../../lib/target/delivery.ts";
 import { minute } from "../support/instants.ts";
@@ -95,6 +96,42 @@ test("a hold that ends while its schedule is on its way releases what it would h
   await two.run();
   expect(two.ran("acme:a")).toHaveLength(8);
   expect(two.ran("acme:a")).toEqual(two.ran("other:a"));
+});
+
+test("a hold that ends by itself while its schedule is frozen, and that a tick removes, releases what it would have without a move", async () => {
+  for (const key of ["acme:a", "other:a"])
+    await two.old.put(key, { when: "every 1m", catchUp: { policy: "skip" } });
+  await two.run();
+  const until = new Date(two.old.clock.now().getTime() + 5.5 * minute);
+  for (const key of ["acme:a", "other:a"]) await two.old.pause(key, { until });
+  await two.advance(minute);
+  const begun = await two.begin("acme:");
+  const { ids } = await begun.source.freeze({ after: "", limit: 10 });
+  for (let n = 0; n < 9; n++) {
+    await two.advance(minute);
+    await two.run();
+  }
+  await begun.source.take(ids);
+  await begun.drive();
+  await two.run();
+  expect(two.ran("other:a").length).toBeGreaterThan(4);
+  expect(two.ran("acme:a")).toEqual(two.ran("other:a"));
+});
+
+test("a schedule arrives although one owner holds it both by itself and by its group", async () => {
+  await two.old.put("acme:a", { when: "every 1m", group: "g", tags: ["t"] });
+  const until = new Date(two.old.clock.now().getTime() + minute);
+  await two.old.pause("acme:a", { owner: "bob", until, reason: "stocktaking" });
+  const edits = { sql: two.old.as.api, queue: two.old.queue };
+  const bob = { name: "bob", reach: { prefix: "", team: "" } };
+  for (const [scope, name] of [["group", "g"] as const, ["tag", "t"] as const])
+    await pauseLabel(edits, { label: { scope, name }, caller: bob, owner: "bob" });
+  const begun = await two.begin("acme:");
+  expect((await begun.drive()).moved).toBe(1);
+  expect(await readSchedule(two.new.sql, "acme:a")).toMatchObject({
+    state: "paused",
+    holds: [{ owner: "bob", until: null, reason: "Hold of the group g. stocktaking Hold of the tag t." }],
+  });
 });
 
 test("a hold that a person releases while its schedule is frozen ends there: later occurrences all run", async () => {

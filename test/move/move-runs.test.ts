@@ -195,3 +195,27 @@ test("many open jobs move in parts, and none starts before its schedule is there
   expect(new Set(retried)).toEqual(begunAtSource);
   expect(retried).toHaveLength(begunAtSource.size);
 });
+
+test("jobs that arrive after their schedule was deleted there are cancelled", async () => {
+  two.old.outcome = () => failed("no");
+  await two.old.put("acme:a", { when: "every 1s", retry: { delays: ["1h"] } });
+  for (let n = 0; n < 6; n++) {
+    await two.run();
+    await two.advance(minute);
+  }
+  const begun = await two.begin("acme:");
+  await begun.source.take((await begun.source.freeze({ after: "", limit: 10 })).ids);
+  const [first] = (await begun.source.parts()).map((part) => movedPartShape.parse(part));
+  await begun.destination.bring([first as MovedPart]);
+  await two.new.remove("acme:a");
+  await begun.drive();
+  await begun.finish();
+  await two.advance(2 * hour);
+  await two.run();
+  const jobs = await two.new.jobs("acme:a");
+  expect(jobs.length).toBeGreaterThan(200);
+  expect(new Set(jobs.map(({ state, reason }) => `${state} ${reason}`))).toEqual(
+    new Set(["cancelled deleted"]),
+  );
+  expect(two.new.delivered).toEqual([]);
+});
