@@ -10,7 +10,7 @@ import { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import { beginHere, jobsHere } from "./begin-here.ts";
 import { type MovedPart, movedPartShape } from "./moved-doc.ts";
-import { type Move, openMove } from "./moves.ts";
+import { findMove, type Move, openMove } from "./moves.ts";
 
 export type ArrivalDeps = EditDeps & { accept: Acceptance };
 
@@ -106,10 +106,12 @@ export function refuseArrival(
   { id, schedule }: { id: string; schedule: string },
 ): Promise<boolean> {
   return sql.begin(async (tx) => {
-    await openMove(tx, id, "in");
-    await tx`
-      insert into carillon.arrived_schedules (move_id, source_id, part, arrived_at)
-      values (${id}, ${schedule}, 0, carillon.clock()) on conflict do nothing`;
+    await tx`select from carillon.moves where id = ${id} for share`;
+    // By a move that has ended no part arrives any more, so there is nothing to note.
+    if ((await findMove(tx, id, "in")).endedAt === null)
+      await tx`
+        insert into carillon.arrived_schedules (move_id, source_id, part, arrived_at)
+        values (${id}, ${schedule}, 0, carillon.clock()) on conflict do nothing`;
     return (await scheduleOf(tx, id, { sourceId: schedule, part: 0 })) === null;
   });
 }

@@ -70,21 +70,28 @@ export async function freezeNext(
   });
   const keys = wanted.map(({ key }) => key);
   const owner = holdOwner(move);
+  let isCut = false;
   if (keys.length > 0) {
     const reason = `The schedule is being moved to ${move.peer}.`;
-    const { failures } = await changeMany(deps, {
+    const { failures, failed } = await changeMany(deps, {
       filter: { keys },
       change: { verb: "pause", owner },
       reason,
       caller,
     });
     for (const { key, message } of failures) stuck.push({ key, why: "refused", detail: message });
+    // Only the first failures come with their keys.
+    isCut = failed > failures.length;
   }
   const ids = await heldBy(
     deps.sql,
     owner,
     wanted.map((each) => each.id),
   );
+  const held = new Set(ids);
+  const told = new Set(stuck.map(({ key }) => key));
+  for (const { id, key } of wanted)
+    if (!held.has(id) && !told.has(key)) stuck.push({ key, why: isCut ? "refused" : "unfrozen" });
   const next = page.length < limit ? null : (page.at(-1)?.key ?? null);
   return { ids, stuck, next };
 }

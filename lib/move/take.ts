@@ -90,8 +90,18 @@ async function takeOnce(
     return why === null;
   });
   if (ready.length === 0) return { taken: 0, stuck, parcels: [] };
-  const parcels = await takeReady(tx, move, ready, { states, holds, caller });
-  return { taken: ready.length, stuck, parcels };
+  const fitting = fittingOf(ready, (id) => counts.get(id)?.length ?? 0);
+  const parcels = await takeReady(tx, move, fitting, { states, holds, caller });
+  return { taken: fitting.length, stuck, parcels };
+}
+
+/** The schedules of one transaction have no more open jobs than one alone may have. The next pass takes the others. */
+function fittingOf(ready: readonly StoredSchedule[], jobsOf: (id: string) => number): StoredSchedule[] {
+  let jobs = 0;
+  return ready.filter(({ id }, index) => {
+    jobs += jobsOf(id);
+    return index === 0 || jobs <= jobsMax;
+  });
 }
 
 const idsOf = (schedules: readonly StoredSchedule[]) => schedules.map(({ id }) => id);
@@ -214,6 +224,9 @@ function movedHold({ since, until, ...hold }: Hold): MovedSchedule["holds"][numb
   return { ...hold, since: since.toISOString(), until: until?.toISOString() ?? null };
 }
 
+/** The database compares each job of one cancel with each other one. */
+const cancelledMax = 500;
+
 /** Cancels the open jobs: they go on in the other installation. */
 async function endJobs(
   tx: Tx,
@@ -221,10 +234,16 @@ async function endJobs(
   { caller, move }: { caller: Caller; move: Move },
 ): Promise<OutgoingParcel[]> {
   if (open.length === 0) return [];
-  const by = { caller, detail: { move: move.id }, entry: callEntry({ prefix: move.prefix, move: move.id }) };
-  const { done, parcels } = await cancelJobsInside(tx, open, by);
-  if (done.some(({ became }) => became !== "cancelled"))
-    throw new PassingConflict("A job changed while its schedule was being moved. Retry the request.");
+  const entry = callEntry({ prefix: move.prefix, move: move.id });
+  const by = { caller, detail: { move: move.id }, entry };
+  const parcels: OutgoingParcel[] = [];
+  for (let from = 0; from < open.length; from += cancelledMax) {
+    const some = await cancelJobsInside(tx, open.slice(from, from + cancelledMax), by);
+    if (some.done.some(({ became }) => became !== "cancelled"))
+      throw new PassingConflict("A job changed while its schedule was being moved. Retry the request.");
+    entry.written ??= some.entry;
+    parcels.push(...some.parcels);
+  }
   await tx`
     update carillon.jobs j set reason = 'moved'
     from unnest(${tx.array(open.map(({ occurrence }) => occurrence))}::timestamptz[], ${open.map(({ scheduleId }) => scheduleId)}::bigint[],

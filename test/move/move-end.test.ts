@@ -76,3 +76,32 @@ test("a key that has moved stays away when a later move of its prefix, or of a s
     await away();
   }
 });
+
+test("schedules that are taken after the move has ended at the destination go on at the source", async () => {
+  await two.old.put("acme:a", { when: "every 1m" });
+  await two.run();
+  const begun = await two.begin("acme:");
+  const { ids } = await begun.source.freeze({ after: "", limit: 10 });
+  await begun.destination.end();
+  await begun.source.take(ids);
+  expect(await begun.drive()).toMatchObject({
+    moved: 0,
+    left: new Map([["acme:a", { key: "acme:a", why: "refused by the destination" }]]),
+  });
+  await begun.source.end({ abandon: true });
+  await two.advance(minute);
+  await two.run();
+  expect(two.old.delivered).toHaveLength(1);
+});
+
+test("each schedule that the source refuses to stop is listed, however many there are", async () => {
+  const keys = Array.from({ length: 25 }, (_, n) => `acme:${n}`);
+  for (const key of keys) await two.old.put(key, { when: "every 1m" });
+  await two.old.sql`
+    insert into carillon.holds (schedule_id, scope, name, owner, since, reach, team, shard)
+    select id, 'schedule', '', 'owner ' || n, carillon.clock(), '', '', shard from carillon.schedules, generate_series(1, 100) n`;
+  const { left } = await (await two.begin("acme:")).drive();
+  expect([...left.values()].map(({ key, why }) => `${key} ${why}`).sort()).toEqual(
+    keys.map((key) => `${key} refused`).sort(),
+  );
+});
