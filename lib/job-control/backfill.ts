@@ -172,7 +172,8 @@ async function occurrencesIn(
 
 /**
  * The occurrences that have not run and do not wait to run, as cadence or as backfill: each is
- * probed by its primary keys.
+ * probed by its primary keys. Those from before a move count as run, since only the installation
+ * that had the schedule then knows.
  */
 async function withoutRun(tx: Tx, scheduleId: string, occurrences: Date[]): Promise<Date[]> {
   const rows = await tx<{ occurrence: Date }[]>`
@@ -190,6 +191,9 @@ async function withoutRun(tx: Tx, scheduleId: string, occurrences: Date[]): Prom
         and (j.kind = 'backfill' or (j.kind = 'cadence' and j.state <> 'skipped'))
       limit 1) ran on true
     where ran.found is null and not exists (select from owed o where o.occurrence = w.occurrence)
+      and not exists (
+        select from carillon.passed_over p
+        where p.schedule_id = ${scheduleId} and p.to_at >= w.occurrence and p.from_at <= w.occurrence and p.reason = 'moved')
     order by 1`;
   return rows.map(({ occurrence }) => occurrence);
 }

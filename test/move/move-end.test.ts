@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { backfillSchedule } from "../../lib/job-control/backfill.ts";
 import { beginMove, closeMove, endMove, forgetMove } from "../../lib/move/moves.ts";
 import { minute } from "../support/instants.ts";
 import { until } from "../support/until.ts";
@@ -104,4 +105,27 @@ test("each schedule that the source refuses to stop is listed, however many ther
   expect([...left.values()].map(({ key, why }) => `${key} ${why}`).sort()).toEqual(
     keys.map((key) => `${key} refused`).sort(),
   );
+});
+
+test("a backfill at the destination runs no occurrence from before the move, and those that were missed since", async () => {
+  await two.old.put("acme:a", { when: "every 1m", catchUp: { policy: "skip" } });
+  const from = two.old.clock.now();
+  for (let n = 0; n < 3; n++) {
+    await two.run();
+    await two.advance(minute);
+  }
+  await two.run();
+  const begun = await two.begin("acme:");
+  await begun.drive();
+  await begun.finish();
+  await two.run();
+  await two.advance(10 * minute);
+  await two.run();
+  const to = two.new.clock.now();
+  const edits = { sql: two.new.as.api, queue: two.new.queue };
+  const { accepted } = await backfillSchedule(edits, { key: "acme:a", from, to, limit: 100, caller });
+  expect(accepted).toBeGreaterThan(0);
+  await two.run();
+  const all = Array.from({ length: 13 }, (_, n) => new Date(from.getTime() + (n + 1) * minute).toISOString());
+  expect(two.ran("acme:a")).toEqual(all);
 });
