@@ -41,6 +41,7 @@ export interface MovedPart extends PartName {
 
 /** A schedule that cannot be moved now. */
 export interface StuckSchedule {
+  id: string;
   key: string;
   why: "running" | "unfrozen" | "group" | "credentials" | "unreadable" | "jobs" | "refused";
   detail?: string;

@@ -28,6 +28,7 @@ export type Stuck =
   | "refused";
 
 export interface StuckSchedule {
+  id: string;
   key: string;
   why: Stuck;
   detail?: string;
@@ -63,9 +64,9 @@ export async function freezeNext(
   const page = await nextOf(deps.sql, move.prefix, after, limit);
   const { members, beyond } = await withLanes(deps.sql, move.prefix, page);
   const stuck: StuckSchedule[] = [];
-  const wanted = members.filter(({ key, lane, sealed }) => {
+  const wanted = members.filter(({ id, key, lane, sealed }) => {
     const why = lane !== null && beyond.has(lane) ? "group" : sealed ? "credentials" : null;
-    if (why !== null) stuck.push({ key, why });
+    if (why !== null) stuck.push({ id, key, why });
     return why === null;
   });
   const keys = wanted.map(({ key }) => key);
@@ -79,7 +80,9 @@ export async function freezeNext(
       reason,
       caller,
     });
-    for (const { key, message } of failures) stuck.push({ key, why: "refused", detail: message });
+    const ids = new Map(wanted.map((each) => [each.key, each.id]));
+    for (const { key, message } of failures)
+      stuck.push({ id: ids.get(key) ?? "", key, why: "refused", detail: message });
     // Only the first failures come with their keys.
     isCut = failed > failures.length;
   }
@@ -91,7 +94,7 @@ export async function freezeNext(
   const held = new Set(ids);
   const told = new Set(stuck.map(({ key }) => key));
   for (const { id, key } of wanted)
-    if (!held.has(id) && !told.has(key)) stuck.push({ key, why: isCut ? "refused" : "unfrozen" });
+    if (!held.has(id) && !told.has(key)) stuck.push({ id, key, why: isCut ? "refused" : "unfrozen" });
   const next = page.length < limit ? null : (page.at(-1)?.key ?? null);
   return { ids, stuck, next };
 }

@@ -86,7 +86,7 @@ async function takeOnce(
       isRunning: leased.has(schedule.id) || waits.has(schedule.id) || busyLanes.has(schedule.lane ?? ""),
       jobs: counts.get(schedule.id)?.length ?? 0,
     });
-    if (why !== null) stuck.push({ key: schedule.key, why });
+    if (why !== null) stuck.push({ id: schedule.id, key: schedule.key, why });
     return why === null;
   });
   if (ready.length === 0) return { taken: 0, stuck, parcels: [] };

@@ -38,6 +38,8 @@ export interface Brought extends PartName {
 }
 
 export interface Stuck {
+  /** Missing for a schedule that the destination has refused: at the source it has a new number. */
+  id?: string | undefined;
   key: string;
   why: string;
   detail?: string | undefined;
@@ -93,17 +95,28 @@ async function pass(
   const refused = new Map([...driven.left].filter(([, { why }]) => why === "refused by the destination"));
   driven.left.clear();
   for (const [key, stuck] of refused) driven.left.set(key, stuck);
+  // Schedules that are frozen and had a job under way: with each page, since they are late meanwhile.
+  let waiting = new Map<string, Stuck>();
   for (let after: string | null = ""; after !== null; ) {
     const frozen = await source.freeze({ after, limit: page });
     for (const stuck of frozen.stuck) driven.left.set(stuck.key, stuck);
-    const done = frozen.ids.length === 0 ? { taken: 0, stuck: [] } : await source.take(frozen.ids);
+    const ids = [...new Set([...waiting.keys(), ...frozen.ids])];
+    for (const { key } of waiting.values()) driven.left.delete(key);
+    const done = ids.length === 0 ? { taken: 0, stuck: [] } : await source.take(ids);
     for (const stuck of done.stuck) driven.left.set(stuck.key, stuck);
+    waiting = runningOf(done.stuck);
     taken += done.taken;
     await carry(source, destination, driven, options);
     report(driven);
     after = frozen.next;
   }
   return taken - refused.size;
+}
+
+function runningOf(stuck: readonly Stuck[]): Map<string, Stuck> {
+  return new Map(
+    stuck.flatMap((each) => (each.why === "running" && each.id !== undefined ? [[each.id, each]] : [])),
+  );
 }
 
 /** Attempts to bring parts without any progress, a second apart. */

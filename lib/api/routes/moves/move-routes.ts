@@ -165,6 +165,7 @@ type Step = z.output<typeof stepShape>;
 
 const stuckSchema = z
   .strictObject({
+    id: z.string(),
     key: z.string(),
     why: z.enum(["running", "unfrozen", "group", "credentials", "unreadable", "jobs", "refused"]),
     detail: z.string().optional(),
