@@ -152,7 +152,7 @@ function stepRoute(moves: Operations["moves"]): Route {
       answers: {
         200: { what: "The result of the step.", schema: stepAnswers, example: { refused: true } },
       },
-      problems: [404, 409],
+      problems: [404],
     },
     kind: "bulk",
     cost,
