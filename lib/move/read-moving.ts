@@ -35,7 +35,11 @@ interface VersionRow {
   payload: Json;
 }
 
-/** The newest versions of each schedule, and the one with its spec, in the order of versions. */
+/**
+ * The newest versions of each schedule, and the one with its spec, in the order of versions. Those
+ * that are too large to move are not read: a page of schedules with large payloads would not fit
+ * into memory.
+ */
 export async function readVersions(tx: Tx, ids: readonly string[]): Promise<Map<string, MovedVersion[]>> {
   const rows = await tx<VersionRow[]>`
     select v.schedule_id as "scheduleId", v.version, v.spec_version as "specVersion", v.change, v.changed_at as "changedAt", v.changed_by as "changedBy",
@@ -43,9 +47,15 @@ export async function readVersions(tx: Tx, ids: readonly string[]): Promise<Map<
       v.ends_at as "endsAt", c.expression, c.timezone, c.dst, c.calendar_on as "calendarOn", k.name as calendar, v.body, v.target, v.payload
     from carillon.schedules s
     cross join lateral (
-      select * from (
-        select * from carillon.schedule_versions where schedule_id = s.id order by version desc limit ${versionsMax}) newest
-      union select * from carillon.schedule_versions where schedule_id = s.id and version = s.spec_version) v
+      select version from (
+        select version, sum(coalesce(octet_length(body::text) + octet_length(target::text), 0) + coalesce(octet_length(payload::text), 0))
+          over (order by version desc) as bytes
+        from (
+          select version, body, target, payload from carillon.schedule_versions
+          where schedule_id = s.id order by version desc limit ${versionsMax}) newest) summed
+      where bytes <= ${versionBytesMax}
+      union select s.spec_version) kept
+    join carillon.schedule_versions v on v.schedule_id = s.id and v.version = kept.version
     left join carillon.cadences c on c.id = v.cadence_id
     left join carillon.calendar_versions r on r.id = c.calendar_version
     left join carillon.calendars k on k.id = r.calendar_id

@@ -30,6 +30,19 @@ test("versions keep their numbers and authors, and a put of the same body change
   expect((await two.new.put("acme:a", body)).change).toBe("unchanged");
 });
 
+test("the newest versions move as far as they fit, and in any case the one in force", async () => {
+  const large = (n: number) => `${n}`.padEnd(200_000, "x");
+  for (let n = 1; n <= 8; n++) await two.old.put("acme:a", { when: "every 1m", payload: large(n) });
+  await two.old.pause("acme:a");
+  const begun = await two.begin("acme:");
+  expect((await begun.drive()).moved).toBe(1);
+  const { items } = await versionsOf(two.new.sql, { key: "acme:a", limit: 20 });
+  const numbers = items.map(({ version }) => version);
+  expect(numbers.slice(0, 4)).toEqual([11, 10, 9, 8]);
+  expect(numbers.at(-1)).toBeGreaterThan(3);
+  expect((await two.new.put("acme:a", { when: "every 1m", payload: large(8) })).change).toBe("unchanged");
+});
+
 test("a part that is brought twice changes nothing", async () => {
   await two.old.put("acme:a", { when: "in 1m" });
   await two.run();
