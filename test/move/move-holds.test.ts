@@ -34,6 +34,28 @@ test("jobs of a serial group never run in two installations at once, and none is
   for (const name of ["a", "b", "c"]) expect(two.ran(`acme:${name}`)).toEqual(expected);
 });
 
+// A put at the source looks for a move of its key alone.
+test.fails("a schedule that is made at the source for a serial group that has moved does not run beside it", async () => {
+  const group = { group: "acme:g", serial: true };
+  await two.old.put("acme:a", { when: "every 1m", ...group });
+  await two.run();
+  await (await two.begin("acme:")).drive();
+  await two.old.put("acme:b", { when: "every 1m", ...group }).catch(() => {});
+  await two.run();
+  let running = 0;
+  let most = 0;
+  two.old.outcome = two.new.outcome = async () => {
+    running += 1;
+    most = Math.max(most, running);
+    if (running === 1) await two.run();
+    running -= 1;
+    return done;
+  };
+  await two.advance(minute);
+  await two.run();
+  expect(most).toBe(1);
+});
+
 test("a schedule whose job is under way stays until the job has ended", async () => {
   await two.old.put("acme:a", { when: "every 1m", overlap: "skip" });
   await two.run();
