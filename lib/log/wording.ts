@@ -109,6 +109,7 @@ export const wording = {
   "quota.corrected":
     "the usage of {teams} prefixes was corrected by counting their schedules: the tables were changed by hand",
   "quota.near": "{prefix} uses {percent} % of its quota {quota}: {used} of {allowed}",
+  "schedule.not-arrived": "schedule {key} of a move was not taken in: {error}",
   "schedule.not-changed": "schedule {key} was not changed, since a bulk {verb} could not write it: {error}",
   "schedule.not-deleted":
     "schedule {key} was not changed, since the cancel of its group could not write it: {error}",

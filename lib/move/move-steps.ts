@@ -1,5 +1,7 @@
 import type { Acceptance } from "../command/acceptance.ts";
+import { isPassingFailure } from "../db/passing-failure.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
+import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { PassingConflict, Refusal } from "../refusal.ts";
 import { highestCharacter } from "../schedule/filter-schedules.ts";
@@ -98,8 +100,20 @@ async function bring(
     return { became: await arrivePart(deps, asked) };
   } catch (error) {
     if (error instanceof PassingConflict) return null;
-    if (!(error instanceof Refusal) || error.kind === "missing") throw error;
+    if (!(error instanceof Refusal)) return notArrived(deps, asked.part, error);
+    if (error.kind === "missing") throw error;
     const faults = error.faults.map(({ path, message }) => `${path} ${message}`);
     return { became: "impossible", refusal: [error.message, ...faults].join(" ") };
   }
+}
+
+/** One schedule on which Carillon fails does not stop the move: its source may have it back. */
+function notArrived(
+  { log }: Pick<MoveDeps, "log">,
+  { schedule }: MovedPart,
+  error: unknown,
+): Pick<Brought, "became" | "refusal"> {
+  if (schedule === null || isPassingFailure(error)) throw error;
+  log.error("schedule.not-arrived", { key: schedule.key, error: errorText(error) });
+  return { became: "impossible", refusal: "Carillon failed on it there; its log has the cause." };
 }

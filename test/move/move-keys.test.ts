@@ -128,3 +128,22 @@ test("a prefix that moves there and back runs each occurrence once, and is open 
     "is at https://old.example since",
   );
 });
+
+test("a schedule on which the destination fails goes on at the source, and the others move", async () => {
+  for (const key of ["acme:a", "acme:b"]) await two.old.put(key, { when: "every 1m" });
+  await two.old.sql`update carillon.schedules set created_by = repeat('x', 5000) where key = 'acme:a'`;
+  await two.new.sql`alter table carillon.schedules add check (length(created_by) < 5000)`;
+  await two.run();
+  const { moved, left } = await (await two.begin("acme:")).drive();
+  expect(moved).toBe(1);
+  expect(left.get("acme:a")).toMatchObject({ why: "refused by the destination" });
+  expect(two.new.log.lines).toContainEqual(
+    expect.objectContaining({
+      event: "schedule.not-arrived",
+      fields: expect.objectContaining({ key: "acme:a" }),
+    }),
+  );
+  await two.advance(minute);
+  await two.run();
+  expect(two.old.delivered.map(({ key }) => key)).toEqual(["acme:a"]);
+});
