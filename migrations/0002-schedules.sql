@@ -316,6 +316,8 @@ create table carillon.moved_schedules (
   -- 0: the schedule itself. Each of the others has some of its jobs.
   part int not null,
   key text collate "C" not null,
+  -- The group of a schedule whose jobs passed a lane of that group. Null for all others.
+  lane_group text collate "C",
   doc jsonb,
   taken_at timestamptz(3) not null,
   confirmed_at timestamptz(3),
@@ -324,6 +326,8 @@ create table carillon.moved_schedules (
 );
 -- Read by requests for a key that is not here, of a prefix that is being moved.
 create index moved_schedules_key on carillon.moved_schedules (key) where part = 0;
+-- Read by creates with a group, of a prefix that is being moved.
+create index moved_schedules_group on carillon.moved_schedules (lane_group) where lane_group is not null;
 -- Read by the driver of a move: parts that the other installation has not confirmed.
 create index moved_schedules_unconfirmed on carillon.moved_schedules (move_id, schedule_id, part) where confirmed_at is null;
 

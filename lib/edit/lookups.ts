@@ -4,7 +4,7 @@ import { knowTeams } from "../quota/team-list.ts";
 import { Refusal } from "../refusal.ts";
 import { findCalendar } from "../schedule/calendars.ts";
 import { type Hold, holdsOf, holdsOfOne } from "../schedule/holds.ts";
-import { missingSchedule, refuseMovedAway } from "../schedule/moved-away.ts";
+import { missingSchedule, refuseMovedAway, refuseMovedGroup } from "../schedule/moved-away.ts";
 import { binds, holdsBinding, type Label } from "../schedule/shared-holds.ts";
 import type { CalendarRef } from "../schedule/stored/cadence-columns.ts";
 import { readSealingKeys, type SealingKey } from "../sealing/sealing-keys.ts";
@@ -23,6 +23,8 @@ export interface Lookups {
   quota: QuotaCheck;
   /** Refuses a new schedule whose key has moved to another installation. */
   refuseMovedAway(key: string): Promise<void>;
+  /** Refuses a group whose serial jobs run in another installation, unless the schedule is in it. */
+  refuseMovedGroup(key: string, group: string | null, former?: string | null): Promise<void>;
   /** The refusal for a schedule that does not exist here. */
   missingSchedule(key: string): Promise<Refusal>;
 }
@@ -40,10 +42,16 @@ export function lookUpOneByOne(tx: Tx, now: Date, quota: QuotaStart): Lookups {
 }
 
 /** Nearly always no prefix has moved out, and no statement is needed. */
-function awayLookups(tx: Tx, { state }: QuotaStart): Pick<Lookups, "refuseMovedAway" | "missingSchedule"> {
+function awayLookups(
+  tx: Tx,
+  { state }: QuotaStart,
+): Pick<Lookups, "refuseMovedAway" | "refuseMovedGroup" | "missingSchedule"> {
   const isOut = (key: string) => state.movedOut.some((prefix) => key.startsWith(prefix));
   return {
     refuseMovedAway: (key) => refuseMovedAway(tx, state.movedOut, key),
+    refuseMovedGroup: async (key, group, former) => {
+      if (group !== former) await refuseMovedGroup(tx, state.movedOut, { key, group });
+    },
     missingSchedule: async (key) =>
       isOut(key) ? missingSchedule(tx, key) : new Refusal("missing", `There is no schedule ${key}.`),
   };

@@ -62,6 +62,7 @@ export async function prepareSchedule(
 ): Promise<Prepared> {
   const { key, caller, countFrom, again } = params;
   await known.refuseMovedAway(key);
+  await known.refuseMovedGroup(key, params.body.group);
   const target = await sealCredentials(key, withCredentials(params.body.target, null), null, known);
   const body = { ...params.body, target };
   const { now } = state;

@@ -230,6 +230,7 @@ export async function respec(
   if (!same) {
     const team = author.reach?.team ?? "";
     await known.quota.admitGroup(wanted.group, team, current.body.group);
+    await known.refuseMovedGroup(current.key, wanted.group, current.body.group);
     const before = usageOf(current.cadence, current.payloadBytes ?? 0);
     await known.quota.take(current.key, changeBySpec(before, spec), team);
   }

@@ -14,6 +14,7 @@ import { horizonMs, readShards, type ShardState, stateOf } from "../plan/shard.t
 import { PassingConflict } from "../refusal.ts";
 import { type Hold, holdsOf, removeHolds } from "../schedule/holds.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
+import { lockLabelAlone } from "../schedule/shared-holds.ts";
 import { lockSchedules, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
 import { occurrenceDueBy, timetableOf } from "../schedule/stored/timetable.ts";
 import { raiseVersions } from "../schedule/write-schedule.ts";
@@ -64,10 +65,14 @@ async function takeOnce(
   caller: Caller,
 ): Promise<Taken & { parcels: OutgoingParcel[] }> {
   const move = await openMove(tx, moveId, "out");
-  const places = await tx<{ shard: number }[]>`
-    select distinct shard from carillon.schedules where id = any(${[...ids]}::bigint[]) and deleted_at is null`;
+  const places = await tx<{ shard: number; group: string | null }[]>`
+    select distinct shard, case when lane is not null then group_key end as "group"
+    from carillon.schedules where id = any(${[...ids]}::bigint[]) and deleted_at is null`;
+  // Alone: no schedule joins a group of which the others are being taken.
+  for (const name of [...new Set(places.flatMap(({ group }) => group ?? []))].sort())
+    await lockLabelAlone(tx, { scope: "group", name });
   const [, stored, states] = await Promise.all([
-    lockForChange(tx, { shards: places.map(({ shard }) => shard) }),
+    lockForChange(tx, { shards: [...new Set(places.map(({ shard }) => shard))] }),
     lockSchedules(tx, ids),
     readShards(tx),
   ]);
@@ -187,7 +192,11 @@ async function takeReady(
       jobs: (jobs.get(schedule.id) ?? []).map(({ job }) => job),
       owed: owed.get(schedule.id) ?? [],
     };
-    return partsOf(schedule.id, doc, moved).map((part) => ({ key: schedule.key, doc: part }));
+    return partsOf(schedule.id, doc, moved).map((part) => ({
+      key: schedule.key,
+      laneGroup: schedule.lane !== null && part.part === 0 ? schedule.body.group : null,
+      doc: part,
+    }));
   });
   const parcels = await endJobs(tx, open, { caller, move });
   await raiseVersions(
@@ -255,13 +264,14 @@ async function endJobs(
 async function keepParts(
   tx: Tx,
   move: Move,
-  parts: readonly { key: string; doc: MovedPart }[],
+  parts: readonly { key: string; laneGroup: string | null; doc: MovedPart }[],
 ): Promise<void> {
   await tx`
-    insert into carillon.moved_schedules (move_id, schedule_id, part, key, doc, taken_at)
-    select ${move.id}, p.id, p.part, p.key, p.doc, carillon.clock()
+    insert into carillon.moved_schedules (move_id, schedule_id, part, key, lane_group, doc, taken_at)
+    select ${move.id}, p.id, p.part, p.key, p.lane_group, p.doc, carillon.clock()
     from unnest(${parts.map(({ doc }) => doc.id)}::bigint[], ${parts.map(({ doc }) => doc.part)}::int[], ${parts.map(({ key }) => key)}::text[],
-      ${parts.map(({ doc }) => JSON.stringify(doc))}::text[]::jsonb[]) p (id, part, key, doc)`;
+      ${parts.map(({ laneGroup }) => laneGroup)}::text[], ${parts.map(({ doc }) => JSON.stringify(doc))}::text[]::jsonb[])
+      p (id, part, key, lane_group, doc)`;
 }
 
 async function freshVersions(tx: Tx, ids: readonly string[]): Promise<Map<string, number>> {

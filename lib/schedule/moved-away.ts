@@ -18,6 +18,25 @@ export async function refuseMovedAway(tx: Tx, movedOut: readonly string[], key: 
   if (away !== null) throw new Refusal("conflict", awayText(key, away));
 }
 
+/**
+ * Refuses to put a schedule into a group whose serial jobs run in another installation: they would
+ * run in both at once.
+ */
+export async function refuseMovedGroup(
+  tx: Tx,
+  movedOut: readonly string[],
+  { key, group }: { key: string; group: string | null },
+): Promise<void> {
+  if (group === null || !movedOut.some((prefix) => key.startsWith(prefix))) return;
+  const [away] = await tx<{ id: string; peer: string }[]>`
+    select m.id, m.peer from carillon.moved_schedules s join carillon.moves m on m.id = s.move_id
+    where s.lane_group = ${group} and s.lane_group is not null limit 1`;
+  if (away !== undefined)
+    throw new Refusal("conflict", `The serial group ${group} is at ${away.peer} (move ${away.id}).`, [
+      { path: "group", message: "has moved to another installation: make the schedule there" },
+    ]);
+}
+
 /** The refusal for a schedule that does not exist here. */
 export async function missingSchedule(tx: Tx, key: string): Promise<Refusal> {
   return (await awayRefusal(tx, key)) ?? new Refusal("missing", `There is no schedule ${key}.`);

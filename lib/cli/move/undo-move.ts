@@ -1,6 +1,6 @@
-import type { Move } from "../../client/main.ts";
+import { isConflict, type Move } from "../../client/main.ts";
 import { Missing } from "../fault.ts";
-import { drive } from "./drive.ts";
+import { type Destination, drive, type Source } from "./drive.ts";
 import type { Installation } from "./installations.ts";
 import { arrivalOf, destinationOf, type Moving, movePrefix, type Outcome, sourceOf } from "./move-prefix.ts";
 
@@ -31,21 +31,36 @@ export async function undoMove(moving: Moving): Promise<Undone> {
   return { back, released: isLeft ? 0 : await release(source, first, signal) };
 }
 
-/** Ends the first move on both sides, with nothing on its way. False if it never reached the destination. */
-async function stop(
-  { source, destination, options, signal }: Moving,
-  { id, endedAt }: Move,
-): Promise<boolean> {
+/**
+ * Ends the first move, with nothing on its way, at the source first: from then on no other command
+ * takes schedules. False if it never reached the destination.
+ */
+async function stop(moving: Moving, { id, endedAt }: Move): Promise<boolean> {
+  const { source, destination, signal } = moving;
   const arrival = await arrivalOf(destination, id, signal);
-  const from = sourceOf(source.client, id, signal);
-  if (arrival !== null && arrival.endedAt === null) {
-    const to = destinationOf(destination.client, id, signal);
-    const nothingMore = { ...from, freeze: async () => ({ ids: [], stuck: [], next: null }) };
-    if (endedAt === null) await drive(nothingMore, to, options);
-    await to.end();
-  }
-  if (endedAt === null) await from.end({ abandon: true });
+  const to = destinationOf(destination.client, id, signal);
+  if (endedAt === null) await stopTaking(moving, { from: sourceOf(source.client, id, signal), to });
+  if (arrival !== null && arrival.endedAt === null) await to.end();
   return arrival !== null;
+}
+
+/** Ends at most this often: each time another command has taken schedules meanwhile. */
+const endsMax = 10;
+
+async function stopTaking(
+  { options }: Moving,
+  { from, to }: { from: Source; to: Destination },
+): Promise<void> {
+  const nothingMore = { ...from, freeze: async () => ({ ids: [], stuck: [], next: null }) };
+  for (let ends = 1; ; ends++) {
+    await drive(nothingMore, to, options);
+    try {
+      await from.end({ abandon: true });
+      return;
+    } catch (error) {
+      if (!isConflict(error) || ends === endsMax) throw error;
+    }
+  }
 }
 
 /** The hold of the move is on each schedule that it has stopped. */

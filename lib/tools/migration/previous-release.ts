@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "cddb35e654ca72eeecd14e2115804184b56967b5",
   lastMigration: 29,
-  migrationsDigest: "1ac6bd7ecaedb1e7e5cfdb4e7c2f8024ffe96eab246eb81e4d78efdc932ba0d4",
+  migrationsDigest: "a2b39ea11f9cfd42dc89f8fd82b2157fdd336fbaf000be277444671d3794742b",
 } as const;

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { MoveProgress } from "../../../move/hand-over-parts.ts";
 import type { Move } from "../../../move/moves.ts";
+import { storableText } from "../../../schedule/shape/text.ts";
 import type { Operations } from "../../operations/operations.ts";
 import type { Counted } from "../../request/cost.ts";
 import { noQuery, type Route, readShape, route, workRoute } from "../../request/route.ts";
@@ -150,7 +151,9 @@ function forgetRoute(moves: Operations["moves"]): Route {
 const stepShape = z.discriminatedUnion("step", [
   z.strictObject({
     step: z.literal("freeze"),
-    after: z.string().max(1_000).describe("The key after which the page begins; empty for the first."),
+    after: storableText({ min: 0, max: 1_000 }).describe(
+      "The key after which the page begins; empty for the first.",
+    ),
     limit: z.int().min(1).max(stepMax),
   }),
   z.strictObject({ step: z.literal("take"), schedules: z.array(scheduleNumber).min(1).max(stepMax) }),
