@@ -4,7 +4,7 @@
  * migrations, one after the other.
  */
 export const previousRelease = {
-  commit: "cddb35e654ca72eeecd14e2115804184b56967b5",
+  commit: "6f7d9fc54d98b515a7526d83364280d25dfb4ba4",
   lastMigration: 29,
   migrationsDigest: "a2b39ea11f9cfd42dc89f8fd82b2157fdd336fbaf000be277444671d3794742b",
 } as const;
