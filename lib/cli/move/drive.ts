@@ -77,13 +77,13 @@ export async function drive(
   for (;;) {
     const passed = await pass(source, destination, driven, options);
     const waits = [...driven.left.values()].some(({ why }) => passing.has(why));
-    if (!waits && passed === 0) return driven;
+    if (!waits && passed <= 0) return driven;
     if (waits && options.now() >= until) return driven;
     if (waits) await options.sleep(pauseMs);
   }
 }
 
-/** One pass over all keys. Returns how many schedules were taken. */
+/** One pass over all keys. Returns how many schedules were taken, except those that come back each time. */
 async function pass(
   source: Source,
   destination: Destination,
