@@ -4,7 +4,7 @@
  * migrations, one after the other.
  */
 export const previousRelease = {
-  commit: "6f7d9fc54d98b515a7526d83364280d25dfb4ba4",
+  commit: "ead3180299d658faa994ec063d0ae22f2eb11d54",
   lastMigration: 29,
   migrationsDigest: "a2b39ea11f9cfd42dc89f8fd82b2157fdd336fbaf000be277444671d3794742b",
 } as const;
