@@ -22,16 +22,20 @@ export async function retryingOf(tx: Tx, filter: DeadFilter): Promise<RetryingOf
 /**
  * SQL, parts of a `with`: `looked`, `edge`, and in `wanted` those jobs that match the filter. Jobs
  * that wait for their next attempt are in parcels, which list them with their kinds. A parcel
- * without kinds has never been attempted.
+ * without kinds has never been attempted. The parcels are read once, with one more than are looked
+ * at, and the lists of those that do not fit are not kept.
  */
 export function retryingLooked(tx: Tx, filter: DeadFilter, { ids, teams }: RetryingOf) {
   const { errorGroup, to } = filter;
   const most = ids === null ? lookedMax : comparedMax;
   return tx`
-    open as materialized (
-      select p.id, p.occurrences, p.schedule_ids, p.kinds, p.ns
-      from (select * from carillon.parcels order by id desc limit ${parcelsMax}::int) p
-      where p.kinds is not null and p.lease_until is null and ${mayBeOf(tx, teams)}
+    newest as materialized (
+      select p.id, f.fits, case when f.fits then p.occurrences end as occurrences, case when f.fits then p.schedule_ids end as schedule_ids,
+        case when f.fits then p.kinds end as kinds, case when f.fits then p.ns end as ns
+      from (select * from carillon.parcels order by id desc limit ${parcelsMax + 1}::int) p
+      cross join lateral (select p.kinds is not null and p.lease_until is null and ${mayBeOf(tx, teams)} as fits) f
+    ), open as not materialized (
+      select * from newest where fits
     ), listed as materialized (
       select l.* from (
         select p.id, k.occurrence, k.schedule_id, k.kind, k.n
@@ -39,7 +43,7 @@ export function retryingLooked(tx: Tx, filter: DeadFilter, { ids, teams }: Retry
         limit ${most}::int) l
       where ${ids === null ? tx`true` : isOneOf(tx, tx`l.schedule_id`, ids)} limit ${lookedMax + 1}
     ), edge as materialized (
-      select (select count(*) from (select from carillon.parcels limit ${parcelsMax + 1}::int) p) > ${parcelsMax}
+      select (select count(*) from newest) > ${parcelsMax}
         or coalesce((select sum(cardinality(occurrences)) from open), 0) > ${most} or (select count(*) from listed) > ${lookedMax} as more
     ), looked as materialized (
       select j.occurrence, j.schedule_id, j.kind, j.n, a.finished_at as died_at, null::text as reason, a.error_group
