@@ -3,12 +3,12 @@
  * present size. A bundle that exceeds its budget has gained a dependency.
  */
 export const bundleBudgets: Readonly<Record<string, number>> = {
-  Api: 1_444_000,
+  Api: 1_447_000,
   Archive: 540_000,
   FastWorker: 879_000,
   Ingest: 720_000,
   Migration: 474_000,
-  Page: 22_000,
+  Page: 22_200,
   SlowWorker: 879_000,
   StackSchedules: 385_000,
   Tick: 879_000,
