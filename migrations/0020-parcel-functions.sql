@@ -1028,7 +1028,7 @@ end $$;
 -- Returns: the ids of the parcels, in no order.
 -- Called by: enterLanes and markRunning in lib/parcel/lanes.ts, openJobsOf in lib/history/open-jobs.ts,
 -- withOpenJobs in lib/job-control/delete-ended.ts, withdrawUnread in lib/job/withdraw.ts, askToStop in lib/batch/cancel-label.ts,
--- readOpenJobs in lib/move/read-moving.ts.
+-- readOpenJobs and runningAmong in lib/move/read-moving.ts.
 create or replace function carillon.parcels_of(p_schedules bigint[]) returns setof bigint
   language sql stable rows 10
   set search_path = pg_catalog, pg_temp

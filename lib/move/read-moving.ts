@@ -106,7 +106,7 @@ function movedVersion(row: VersionRow): MovedVersion {
   };
 }
 
-interface JobRow extends JobKey {
+export interface JobRow extends JobKey {
   dueAt: Date;
   readyAt: Date | null;
   reason: string | null;
@@ -143,6 +143,20 @@ export async function readOpenJobs(tx: Tx, ids: readonly string[]): Promise<JobR
         and j.state = 'waiting' and j.parcel_id = p.id offset 0) j
     where k.schedule_id = any(${[...ids]}::bigint[])
     order by j.schedule_id, j.due_at, j.occurrence, j.kind, j.n`;
+}
+
+/** The ids of those schedules of which a worker has a job. */
+export async function runningAmong(tx: Tx, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await tx<{ id: string }[]>`
+    select distinct k.schedule_id as id
+    from carillon.parcels_of(${[...ids]}::bigint[]) own (id) join carillon.parcels p on p.id = own.id and p.lease_until is not null
+    cross join lateral unnest(p.occurrences, p.schedule_ids, p.kinds, p.ns) k (occurrence, schedule_id, kind, n)
+    cross join lateral (
+      select from carillon.jobs j
+      where j.occurrence = k.occurrence and j.schedule_id = k.schedule_id and j.kind = coalesce(k.kind, 'cadence') and j.n = coalesce(k.n, 0)
+        and j.state = 'waiting' and j.parcel_id = p.id offset 0) j
+    where k.schedule_id = any(${[...ids]}::bigint[])`;
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** Jobs of coming occurrences that were cancelled ahead of their time. */

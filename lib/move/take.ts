@@ -24,11 +24,13 @@ import type { MovedPart, MovedSchedule } from "./moved-doc.ts";
 import { type Move, openMove } from "./moves.ts";
 import { partsOf } from "./parts.ts";
 import {
+  type JobRow,
   movedJobs,
   readCancelledAhead,
   readFailures,
   readOpenJobs,
   readVersions,
+  runningAmong,
   takeOwed,
 } from "./read-moving.ts";
 
@@ -96,7 +98,9 @@ async function takeOnce(
   });
   if (ready.length === 0) return { taken: 0, stuck, parcels: [] };
   const fitting = fittingOf(ready, (id) => counts.get(id)?.length ?? 0);
-  const parcels = await takeReady(tx, move, fitting, { states, holds, caller });
+  // The gates are held, and no worker has a job of these: the jobs are still as they were read.
+  const ofFitting = fitting.flatMap(({ id }) => counts.get(id) ?? []);
+  const parcels = await takeReady(tx, move, fitting, { states, holds, open: ofFitting, caller });
   return { taken: fitting.length, stuck, parcels };
 }
 
@@ -138,12 +142,11 @@ async function lanesNotAtRest(
     from carillon.schedules s
     left join carillon.holds h on h.schedule_id = s.id and h.scope = 'schedule' and h.name = '' and h.owner = ${holdOwner(move)}
     where s.group_key = any(${groups}::text[]) and s.deleted_at is null and s.lane = any(${lanes}::text[])`;
-  const running = await readOpenJobs(
+  const running = await runningAmong(
     tx,
     members.map(({ id }) => id),
   );
-  const leased = new Set(running.flatMap((job) => (job.leased ? [job.scheduleId] : [])));
-  return new Set(members.flatMap(({ id, lane, frozen }) => (!frozen || leased.has(id) ? [lane] : [])));
+  return new Set(members.flatMap(({ id, lane, frozen }) => (!frozen || running.has(id) ? [lane] : [])));
 }
 
 async function takeReady(
@@ -153,11 +156,16 @@ async function takeReady(
   {
     states,
     holds,
+    open,
     caller,
-  }: { states: ReadonlyMap<number, ShardState>; holds: ReadonlyMap<string, Hold[]>; caller: Caller },
+  }: {
+    states: ReadonlyMap<number, ShardState>;
+    holds: ReadonlyMap<string, Hold[]>;
+    open: readonly JobRow[];
+    caller: Caller;
+  },
 ): Promise<OutgoingParcel[]> {
   const ids = idsOf(ready);
-  const open = await readOpenJobs(tx, ids);
   const ahead = await readCancelledAhead(
     tx,
     ready.flatMap((schedule) => comingOf(schedule, stateOf(states, schedule.shard))),

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "ead3180299d658faa994ec063d0ae22f2eb11d54",
   lastMigration: 29,
-  migrationsDigest: "a2b39ea11f9cfd42dc89f8fd82b2157fdd336fbaf000be277444671d3794742b",
+  migrationsDigest: "b6e81974bec877a88aec513dd13408d1cd74433b30f97987843484e8cc515dbf",
 } as const;
