@@ -4,7 +4,7 @@
  * migrations, one after the other.
  */
 export const previousRelease = {
-  commit: "ead3180299d658faa994ec063d0ae22f2eb11d54",
+  commit: "b6851fe65fe683e43a518b5889646452c3467344",
   lastMigration: 29,
   migrationsDigest: "b6e81974bec877a88aec513dd13408d1cd74433b30f97987843484e8cc515dbf",
 } as const;
