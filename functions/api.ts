@@ -11,11 +11,12 @@ import { type Buckets, deploymentRatesFrom, makeRateLimit } from "../lib/api/sig
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { allowedTargetsFrom } from "../lib/command/allowed-targets.ts";
 import { awsClientSettings } from "../lib/config/aws.ts";
-import { type Environment, flag } from "../lib/config/environment.ts";
+import { type Environment, flag, integer } from "../lib/config/environment.ts";
 import { type Assembled, onDemand } from "../lib/config/function.ts";
 import { answerMs } from "../lib/config/function-connections.ts";
 import { logFrom } from "../lib/config/log-from.ts";
 import { connect, type Sql } from "../lib/db/connect.ts";
+import { withoutSeat } from "../lib/db/request-time.ts";
 import { rememberedSql } from "../lib/idempotency/remembered-sql.ts";
 import { definedOnce } from "../lib/limit/define-limits.ts";
 import type { Log } from "../lib/log/log.ts";
@@ -59,8 +60,8 @@ export function assemble(
   const { vault = sender === "" ? null : vaultBehind(lambda, sender) } = parts;
   // Not through the memory of requests: a request that is carried out again is charged again.
   const buckets: Buckets = {
-    take: (...asked) => takeUnits(connected, ...asked),
-    giveBack: (...given) => giveBackUnits(connected, ...given),
+    take: (...asked) => withoutSeat(() => takeUnits(connected, ...asked)),
+    giveBack: (...given) => withoutSeat(() => giveBackUnits(connected, ...given)),
   };
   const answer = makeApi({
     operations: makeOperations({ sql, queue, log, ...own, targets, vault, rates }),
@@ -72,6 +73,7 @@ export function assemble(
     cors: corsFrom(env),
     requireIfMatch: flag(env, "REQUIRE_IF_MATCH"),
     limits: parts.limits ?? requestLimits,
+    requestsPerTeam: integer(env, "API_REQUESTS_PER_PREFIX", 0, { min: 1, max: 5_000 }) || null,
     clock,
     log,
   });

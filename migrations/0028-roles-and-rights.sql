@@ -45,7 +45,7 @@ grant execute on function carillon.add_to_entry, carillon.apart_target, carillon
   carillon.lateness_bucket, carillon.leave_lanes, carillon.lock_lanes, carillon.lock_parcels_of, carillon.parcels_of,
   carillon.lock_target, carillon.mark_sent,
   carillon.note_grouped, carillon.note_jobs_of_pulse, carillon.parcel_jobs, carillon.renew_turns,
-  carillon.retry_jobs, carillon.side_by_side, carillon.target_named, carillon.tells,
+  carillon.retry_jobs, carillon.side_by_side, carillon.take_request_seat, carillon.target_named, carillon.tells,
   carillon.turn_place to carillon_api;
 grant usage on sequence carillon.audit_id_seq, carillon.cadences_id_seq,
   carillon.calendar_versions_id_seq, carillon.calendars_id_seq, carillon.parcels_id_seq,
@@ -101,7 +101,7 @@ grant execute on function carillon.apart_target, carillon.attach_days,
   carillon.forget_failures, carillon.hand_over_lanes, carillon.join_parcel, carillon.keep_cadence,
   carillon.lane_for, carillon.lane_of, carillon.lanes_of, carillon.leave_lanes,
   carillon.lock_lanes, carillon.lock_parcels_of, carillon.parcels_of, carillon.note_grouped, carillon.parcel_jobs,
-  carillon.retry_jobs, carillon.side_by_side, carillon.target_named, carillon.tells,
+  carillon.retry_jobs, carillon.side_by_side, carillon.take_request_seat, carillon.target_named, carillon.tells,
   carillon.turn_place to carillon_handler;
 grant usage on sequence carillon.audit_id_seq, carillon.backlog_id_seq, carillon.cadences_id_seq,
   carillon.calendar_versions_id_seq, carillon.calendars_id_seq, carillon.outbox_id_seq,

@@ -128,8 +128,7 @@ function mayBeNamed({ grantPrincipal }: IGrantable, entries: readonly string[]):
 
 /** The variables that tell the API's function how to authenticate and answer callers. */
 function callerVariables(settings: Settings): Record<string, string> {
-  const { apiAuth, apiRatePerToken, apiRatePerPrefix, apiCorsOrigins, apiJwtPrefixClaim, apiJwtPrefixEnd } =
-    settings;
+  const { apiAuth, apiCorsOrigins, apiJwtPrefixClaim, apiJwtPrefixEnd } = settings;
   const callers: Record<Settings["apiAuth"], Record<string, string>> = {
     token: {},
     iam: { API_PRINCIPALS: settings.apiPrincipals.join("\n") },
@@ -143,10 +142,18 @@ function callerVariables(settings: Settings): Record<string, string> {
   return {
     API_AUTH: apiAuth,
     ...callers[apiAuth],
-    ...(apiRatePerToken === undefined ? {} : { API_RATE: apiRatePerToken }),
-    ...(apiRatePerPrefix.length === 0 ? {} : { API_RATE_PER_PREFIX: apiRatePerPrefix.join("\n") }),
+    ...limitVariables(settings),
     ...(settings.apiRequireIfMatch ? { REQUIRE_IF_MATCH: "true" } : {}),
     ...(apiCorsOrigins.length === 0 ? {} : { API_CORS_ORIGINS: apiCorsOrigins.join(",") }),
+  };
+}
+
+function limitVariables(settings: Settings): Record<string, string> {
+  const { apiRatePerToken, apiRatePerPrefix, apiRequestsPerPrefix } = settings;
+  return {
+    ...(apiRatePerToken === undefined ? {} : { API_RATE: apiRatePerToken }),
+    ...(apiRatePerPrefix.length === 0 ? {} : { API_RATE_PER_PREFIX: apiRatePerPrefix.join("\n") }),
+    ...(apiRequestsPerPrefix === undefined ? {} : { API_REQUESTS_PER_PREFIX: String(apiRequestsPerPrefix) }),
   };
 }
 

@@ -51,6 +51,12 @@ export const apiSettings = {
     "it takes one rate for each prefix, and one for all others",
   ),
   /**
+   * How many requests of the tokens of one prefix may use the database at the same time; the others
+   * get 429, so that requests of one team that wait for each other keep no other team out. Default:
+   * half of the connections that the API may have, and a quarter of the database's behind a proxy.
+   */
+  apiRequestsPerPrefix: wholeNumber(1, 5_000).optional(),
+  /**
    * Whether changes of versioned objects need an If-Match, so that a caller cannot overwrite a
    * version that it has not seen.
    */

@@ -77,6 +77,8 @@ export interface ApiParts {
   cursorKey: () => Promise<Buffer>;
   /** The limits of each kind of request. */
   limits?: RequestLimits;
+  /** How many requests of one team may use the database at a time. */
+  requestsPerTeam?: number | null;
   clock: Clock;
   log: Log;
 }
@@ -142,8 +144,8 @@ export function apiRoutes(
 export function makeApi(
   parts: ApiParts,
 ): (event: GatewayEvent, invocation: Invocation) => Promise<HttpResponse> {
-  const { clock, operations, limits = requestLimits } = parts;
-  const router = makeRouter(apiRoutes(operations, parts), limits);
+  const { clock, operations, limits = requestLimits, requestsPerTeam } = parts;
+  const router = makeRouter(apiRoutes(operations, parts), { limits, requestsPerTeam });
   const cursors = sealedCursors(parts.cursorKey);
   const answered = middy<Exchange, HttpResponse>(async (exchange: Exchange) => {
     const { incoming, requestId, token, secret, charge } = exchange;

@@ -8,7 +8,8 @@ import type { Tx } from "./connect.ts";
  * Teams (of quotas), inbox, labels (groups and tags), edit lock, plan lock, gate, targets and lanes
  * are transaction-level advisory locks. Their class ids are reserved in the whole database: teams 11,
  * inbox 7, labels 5, edit lock 10, plan lock 1, gate 2, targets 6, lanes 4. Class 3 is used by
- * carillon.attach_days, 9 by the seats at a target, and 12 by the seats of a team. Class 8 is the session lock that lets one
+ * carillon.attach_days, 9 by the seats at a target, 12 by the seats of a team, and 13 by the
+ * seats of a team's requests. Class 8 is the session lock that lets one
  * migration run at a time, and a transaction lock while roles get their logins; no function takes it.
  *
  * Three cases leave this order. A transaction that has locked a parcel may lock the parcel's own
@@ -107,6 +108,7 @@ export const lockClasses: Readonly<Record<number, string>> = {
   [editLock]: "edits",
   [quotaLock]: "quotas",
   12: "seats of teams",
+  13: "seats of requests",
 };
 
 /**

@@ -4,6 +4,7 @@ import { type SqlState, sqlState } from "./sql-state.ts";
 const ofTheDatabase: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
   "disk_full",
   "no_answer",
+  "no_seat",
   "read_only",
   "shutdown",
   "starting",
@@ -21,7 +22,7 @@ const ofTheMoment: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
   "serialization_failure",
 ]);
 
-/** Whether the database as a whole has failed, so that no row is at fault. */
+/** Whether the database as a whole has failed, or refuses the request as a whole, so that no row is at fault. */
 export function isOfTheDatabase(error: unknown): boolean {
   return error instanceof ConnectionLost || ofTheDatabase.has(sqlState(error));
 }

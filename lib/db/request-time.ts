@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type postgres from "postgres";
 import { ConnectionLost } from "./connection-lost.ts";
+import { type RequestSeat, takeSeat } from "./request-seat.ts";
 
 /** The time that the statements of one request may take. */
 export interface RequestTime {
@@ -8,6 +9,8 @@ export interface RequestTime {
   statementMs: number | null;
   /** The instant of `performance.now()` at which the request is ended. */
   until: number;
+  /** Missing for callers that reach all keys: none of them is limited. */
+  seat?: RequestSeat | undefined;
 }
 
 const ofRequest = new AsyncLocalStorage<RequestTime>();
@@ -21,6 +24,12 @@ export function requestTime(): RequestTime | undefined {
   return ofRequest.getStore();
 }
 
+/** The statements of `act` need no seat: they take and give back units of a rate. */
+export function withoutSeat<T>(act: () => Promise<T>): Promise<T> {
+  const time = ofRequest.getStore();
+  return time?.seat === undefined ? act() : ofRequest.run({ ...time, seat: undefined }, act);
+}
+
 export function isOver({ until }: RequestTime): boolean {
   return performance.now() >= until;
 }
@@ -28,7 +37,7 @@ export function isOver({ until }: RequestTime): boolean {
 /** The time of a transaction that takes at most so long, also where there is no request. */
 export function shortened(time: RequestTime | undefined, ms: number): RequestTime {
   const until = performance.now() + ms;
-  return { statementMs: time?.statementMs ?? null, until: Math.min(until, time?.until ?? until) };
+  return { ...time, statementMs: time?.statementMs ?? null, until: Math.min(until, time?.until ?? until) };
 }
 
 const overText = "its time is over";
@@ -47,8 +56,8 @@ export function cutAtEnd(time: RequestTime | undefined, cut: (why: string) => vo
 }
 
 /**
- * Sends `begin`. The limit is part of the transaction and in the same message: no session keeps it,
- * and it takes no round trip.
+ * Sends `begin`. The limit and the seat are parts of the transaction and in the same message: no session
+ * keeps them, and they take no round trip.
  */
 export function sendBegin(
   control: postgres.ISql,
@@ -56,6 +65,7 @@ export function sendBegin(
   mode = "isolation level read committed",
 ): Promise<unknown> {
   const limit = time?.statementMs ?? null;
-  if (limit === null) return control.unsafe(`begin ${mode}`).execute();
-  return control.unsafe(`begin ${mode}; set local statement_timeout = ${limit}`).execute();
+  const seat = time?.seat === undefined ? "" : `; ${takeSeat(time.seat)}`;
+  if (limit === null) return control.unsafe(`begin ${mode}${seat}`).execute();
+  return control.unsafe(`begin ${mode}; set local statement_timeout = ${limit}${seat}`).execute();
 }

@@ -16,6 +16,8 @@ const states = {
   "57P01": "shutdown",
   "57P02": "shutdown",
   "57P03": "starting",
+  // Raised by carillon.take_request_seat.
+  CA429: "no_seat",
   // An error of the driver: the server accepted the connection and was silent.
   CONNECT_TIMEOUT: "no_answer",
 } as const;

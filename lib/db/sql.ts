@@ -3,6 +3,7 @@ import type { Line } from "./line.ts";
 import type { Borrowed, Pool } from "./pool.ts";
 import { cutAtEnd, type RequestTime, refusalOf, requestTime, sendBegin, shortened } from "./request-time.ts";
 import { failedSocket } from "./socket.ts";
+import { sqlState } from "./sql-state.ts";
 import { handlerOf, isStatement, type Statement } from "./statement.ts";
 import {
   type Lent,
@@ -129,11 +130,17 @@ async function runBounded(
     line.run(statement);
   });
   const begun = sendBegin(opening, time);
+  // After a refused `begin` the server says of the statement only that its transaction has failed.
+  let refused: unknown;
+  begun.catch((error: unknown) => {
+    refused = error;
+  });
   // After a failed statement the server answers "commit" with "ROLLBACK", and with no error.
   const ended = makeTx(line.run).unsafe("commit").execute();
   // The caller continues when the work of the statement is committed.
   const { resolve, reject } = statement;
   statement.resolve = (rows) => void ended.then(() => resolve(rows), reject);
+  statement.reject = (error) => reject(sqlState(error) === "failed_transaction" ? (refused ?? error) : error);
   try {
     await Promise.all([begun, ended]);
     handBack();

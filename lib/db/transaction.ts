@@ -81,6 +81,7 @@ export async function transaction<T>(
     const result = await work(makeTx(readsFirst ? besideBegin(begun, route) : route));
     // Outside a transaction the server answers "commit" as within one.
     await begun;
+    if (time?.seat !== undefined) time.seat.isTaken = true;
     over = true;
     if (failures.unwritten !== undefined) throw failures.unwritten;
     const committed = control.unsafe("commit").execute();

@@ -190,6 +190,7 @@ test("an existing web ACL is attached to the API unchanged", () => {
   expect(environmentOf(stack)).toMatchObject({
     API_RATE: "100/s",
     API_RATE_PER_PREFIX: "1000/s\nbilling:=2000/s",
+    API_REQUESTS_PER_PREFIX: "8",
     REQUIRE_IF_MATCH: "true",
     API_AUTH: "token",
   });
@@ -270,6 +271,7 @@ test.each([
   ],
   ["pageLogsLink", "javascript:alert({jobId})", "it takes an https address such as"],
   ["apiRatePerToken", "100", "it takes a rate such as"],
+  ["apiRequestsPerPrefix", "0", "it takes a whole number from 1 to 5000"],
   ["apiRatePerPrefix", "billing:=2000", "not billing:=2000"],
   ["apiRatePerPrefix", "=2000/s", "not =2000/s"],
   ["apiRatePerPrefix", "a/b=2000/s", "not a/b=2000/s"],

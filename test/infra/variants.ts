@@ -175,6 +175,7 @@ export const variants: Readonly<Record<string, Readonly<Record<string, unknown>>
     apiWebAclArn: `arn:aws:wafv2:${account}:regional/webacl/ours/0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0`,
     apiRatePerToken: "100/s",
     apiRatePerPrefix: "1000/s, billing:=2000/s",
+    apiRequestsPerPrefix: "8",
     quotas: "schedules=2000000, billing:=firesPerMinute=none",
     prefixWeights: "billing:=3, mail:=2",
     targetPrefixes: "billing:=queue/carillon-target-billing-*, shop:=source/carillon",

@@ -78,7 +78,11 @@ const documented: Readonly<Record<Exclude<ProblemKind, "method-not-allowed" | "q
     what: "The deployment requires `If-Match` or `If-None-Match` on this request.",
     detail: "Send If-Match with the ETag that you have read.",
   },
-  "too-many": { what: "The token's rate is used up.", detail: "The rate is used up.", headers: retryAfter },
+  "too-many": {
+    what: "A rate of the token is used up, or requests of its prefix use all connections that one prefix may have at a time.",
+    detail: "The token's rate is used up; try again in 4 s.",
+    headers: retryAfter,
+  },
   internal: {
     what: "An unexpected error. The log has the cause under the `requestId`.",
     detail: "An unexpected error occurred; the log has the cause.",

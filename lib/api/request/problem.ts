@@ -15,7 +15,7 @@ const kinds = {
   impossible: { status: 422, title: "The request is not possible here" },
   quota: { status: 422, title: "A quota is used up" },
   "precondition-required": { status: 428, title: "The request needs a precondition" },
-  "too-many": { status: 429, title: "The token's rate is used up" },
+  "too-many": { status: 429, title: "Too many requests" },
   internal: { status: 500, title: "Carillon failed" },
   unavailable: { status: 503, title: "Carillon is not available" },
 } as const satisfies Record<string, { status: number; title: string }> &

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { sqlState } from "../../db/sql-state.ts";
 import { Refusal } from "../../refusal.ts";
 import type { Caller } from "../../schedule/shape/caller.ts";
 import { shapeFaults } from "../../schedule/shape/shape-faults.ts";
@@ -146,7 +147,9 @@ async function charged({ units, answer }: Checked, cost: Cost<never>, charge: Ch
   if (units > 1) await charge.take(units - 1);
   const isReserve = typeof cost !== "number" && cost.isReserve === true;
   const { units: needed = units, ...answered } = await answer().catch(async (error: unknown) => {
-    if (isReserve && error instanceof Refusal && units > 1) await charge.giveBack(units - 1);
+    // Without a seat, nothing was done.
+    const isUnneeded = (isReserve && error instanceof Refusal) || sqlState(error) === "no_seat";
+    if (isUnneeded && units > 1) await charge.giveBack(units - 1);
     throw error;
   });
   const spent = Math.min(units, Math.max(1, needed));

@@ -1,3 +1,4 @@
+import { requestSeat } from "../../db/request-seat.ts";
 import { allows, type Token } from "../../token/token.ts";
 import type { Answer } from "./answer.ts";
 import type { Charge } from "./cost.ts";
@@ -7,13 +8,19 @@ import { forbidden, Problem } from "./problem.ts";
 import { type ApiRequest, decodedSegment } from "./request.ts";
 import type { Route } from "./route.ts";
 
+export interface RouterOptions {
+  limits?: RequestLimits | undefined;
+  /** How many requests of one team may use the database at a time; null for half of the API's connections. */
+  requestsPerTeam?: number | null | undefined;
+}
+
 /**
  * Finds the route of a request. Throws 404 for an unknown path, 405 for another method, 403 for a
  * token without the scope.
  */
 export function makeRouter(
   routes: readonly Route[],
-  limits: RequestLimits = requestLimits,
+  { limits = requestLimits, requestsPerTeam = null }: RouterOptions = {},
 ): (request: ApiRequest, token: Token, charge: Charge) => () => Promise<Answer> {
   const table = routes.map((route) => ({ route, pattern: route.path.split("/").slice(1) }));
   return (request, token, charge) => {
@@ -27,7 +34,8 @@ export function makeRouter(
     const { route, parameters } = found;
     if (!allows(token, route.scope))
       throw forbidden(`This request needs a token of scope ${route.scope}; yours has ${token.scope}.`);
-    return () => inTime(route, limits, () => route.run(request, parameters, token, charge));
+    const seat = token.team === null ? undefined : requestSeat(token.team, requestsPerTeam);
+    return () => inTime(route, { limits, seat }, () => route.run(request, parameters, token, charge));
   };
 }
 

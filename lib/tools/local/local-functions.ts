@@ -142,6 +142,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
           ...as("api"),
           ...webhookAllow,
           API_CORS_ORIGINS: parts.corsOrigins,
+          API_REQUESTS_PER_PREFIX: String(concurrency.api / 2),
           WEBHOOK_FUNCTION: webhookFunctionName,
         },
         timeoutMs: seconds(limits.api),

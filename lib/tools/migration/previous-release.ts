@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "b6851fe65fe683e43a518b5889646452c3467344",
   lastMigration: 29,
-  migrationsDigest: "b6e81974bec877a88aec513dd13408d1cd74433b30f97987843484e8cc515dbf",
+  migrationsDigest: "9842c5ad2f505403c26466901702a46b84cbb84adc921905c7fe234d921266cc",
 } as const;
