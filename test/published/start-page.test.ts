@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -79,6 +79,15 @@ describe("docs/start.md, from an empty folder, with tarballs instead of a regist
       .filter(({ Type }) => Type === "Custom::CarillonSchedule")
       .map(({ Properties }) => Properties.key);
     expect(keys).toEqual(["report:nightly", "report:weekly"]);
+  });
+
+  test("a new project is not synthesised by a Node that is too old, which gets one sentence", () => {
+    const { app: command } = JSON.parse(readFileSync(at("cdk.json"), "utf8"));
+    const pretend = `Object.defineProperty(process.versions, "node", { value: "20.18.1" })`;
+    const older = command.replace(/^node /, `node --import 'data:text/javascript,${encodeURI(pretend)}' `);
+    const { status, stdout, stderr } = spawnSync("sh", ["-c", older], { cwd: app, encoding: "utf8", env });
+    expect([status, stdout]).toEqual([1, ""]);
+    expect(stderr).toBe("carillon needs Node 22.18 or newer; this is Node 20.18.1.\n");
   });
 
   test("a new project runs its handler, loads a changed one within the run, and keeps the data", async () => {

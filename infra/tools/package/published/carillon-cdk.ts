@@ -52,6 +52,8 @@ export const carillonCdk: PublishedPackage = {
       manifest: {
         exports: {
           ".": { types: "./types/infra/cdk.d.ts", default: "./infra/cdk.js" },
+          // An app imports it first: an older Node gets a sentence in place of an error of the parser.
+          "./node-version": "./infra/node-version.js",
           "./package.json": "./package.json",
         },
         // The construct checks settings with it, and functions with an app's handlers share the
@@ -70,12 +72,15 @@ export const carillonCdk: PublishedPackage = {
   },
 };
 
-/** The constructs; they use the app's own CDK. */
+/** The constructs, which use the app's own CDK, and the check of the version of Node. */
 async function buildConstruct(folder: string): Promise<void> {
   await build({
     absWorkingDir: root,
-    entryPoints: [path.join(root, "infra", "cdk.ts")],
-    outfile: path.join(folder, "infra", "cdk.js"),
+    entryPoints: {
+      cdk: path.join(root, "infra", "cdk.ts"),
+      "node-version": path.join(root, "lib", "config", "node-version.ts"),
+    },
+    outdir: path.join(folder, "infra"),
     bundle: true,
     packages: "external",
     format: "esm",
