@@ -53,7 +53,7 @@ export function managedSecretOf(server: Server, { secrets }: OwnKeys): ISecret {
 export function acknowledgeUnprotected(server: IConstruct, databaseProtected: boolean): void {
   if (databaseProtected) return;
   Annotations.of(server).addInfo(
-    "databaseProtected is false: neither the database nor the stack is protected from deletion. Once the first deployment has succeeded, deploy again without this setting.",
+    "databaseProtected is false: neither the database nor the stack is protected from deletion. Once the first deployment has succeeded, deploy again without this setting. Give alarmTopicArn and ticketTopicArn from then on: the alarms on missing ticks and canaries are raised until the first ones have run.",
   );
   acknowledge(
     server,
