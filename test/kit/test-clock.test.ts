@@ -33,6 +33,7 @@ beforeAll(async () => {
     handlers: [],
     webhookAllow: `127.0.0.1:${receiverPort}`,
     eventSources: undefined,
+    targetPrefixes: [],
     pageName: "test",
     log: silentLog,
   });

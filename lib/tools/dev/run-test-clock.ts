@@ -15,7 +15,7 @@ export async function runTestClock(
   const own = settings.handlers === null ? null : await loadHandlers(settings.handlers, folder);
   // Only now: the functions import the handlers.
   const { startTestClock } = await import("../testing/http/start-test-clock.ts");
-  const { token, webhookAllow, eventSources, hosts, pageName } = settings.local;
+  const { token, webhookAllow, eventSources, targetPrefixes, hosts, pageName } = settings.local;
   const now = settings.testClock;
   const stack = await startTestClock({
     port,
@@ -24,6 +24,7 @@ export async function runTestClock(
     webhookAllow,
     hosts,
     eventSources,
+    targetPrefixes: targetPrefixes === "" ? [] : targetPrefixes.split("\n"),
     pageName,
     handlers: own?.loaded ?? [],
     log,

@@ -44,6 +44,11 @@ export interface TestCarillonOptions {
    * `targetEventSources` of the deployment has them; the default is `carillon`.
    */
   eventSources?: string;
+  /**
+   * The targets that are kept for schedules whose keys begin with a prefix, as the setting
+   * `targetPrefixes` of the deployment has them: `billing:=handler/charge`. By default none is.
+   */
+  targetPrefixes?: readonly string[];
 }
 
 /** The options with which a client reaches the API: `new Carillon(connection)`. */
@@ -102,6 +107,7 @@ export class TestCarillon implements AsyncDisposable {
       token: options.token ?? defaultToken,
       webhookAllow: options.webhookAllow,
       eventSources: options.eventSources,
+      targetPrefixes: options.targetPrefixes ?? [],
       takesMs: (key) => faults.takesMs(key),
       around: (deliver, { clock, sql }) => faults.around(deliver, clock, () => cutConnections(sql)),
       edited: () => ledger.read(world.clock.now()),

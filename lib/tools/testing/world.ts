@@ -51,6 +51,8 @@ export interface WorldParts {
   webhookAllow: string | undefined;
   /** The sources of events that schedules may use. */
   eventSources: string | undefined;
+  /** The targets that are kept for schedules with some keys. */
+  targetPrefixes: readonly string[];
   /** How long the target of a schedule takes, on the virtual clock. */
   takesMs: (key: string) => number;
   /** Comes between the workers and their targets. */
@@ -70,12 +72,13 @@ export async function makeWorld(parts: WorldParts): Promise<World> {
   // waits cannot be loaded by `require`, and so not by tests in CommonJS.
   const { assemble: assembleApi } = await import("../../../functions/api.ts");
   const { assemble: assembleWorker } = await import("../../../functions/worker.ts");
-  const { log, token, webhookAllow, eventSources } = parts;
+  const { log, token, webhookAllow, eventSources, targetPrefixes } = parts;
   const env = {
     AWS_REGION: localRegion,
     CARILLON_LOG: "text",
     CARILLON_WEBHOOK_ALLOW: webhookAllow,
     CARILLON_TARGET_EVENT_SOURCES: eventSources,
+    TARGET_PREFIXES: targetPrefixes.join("\n"),
   };
   const activity = new Activity();
   const connections = { max: connectionsMax, idleMs, applicationName: "carillon-test" };

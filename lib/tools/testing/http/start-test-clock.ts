@@ -29,6 +29,7 @@ export interface TestClockParts {
   /** Names of this machine besides those of the loopback interface. */
   hosts?: readonly string[];
   eventSources: string | undefined;
+  targetPrefixes: readonly string[];
   pageName: string;
   log: Log;
 }
@@ -47,13 +48,14 @@ const closeGraceMs = 1_000;
  * that only requests move. Nothing of it outlives the process.
  */
 export async function startTestClock(parts: TestClockParts): Promise<TestClockStack> {
-  const { port, handlers, webhookAllow, eventSources, hosts = [], pageName, log } = parts;
+  const { port, handlers, webhookAllow, eventSources, targetPrefixes, hosts = [], pageName, log } = parts;
   const token = parts.token ?? randomBytes(32).toString("base64url");
   const tests = await TestRoutes.opened((now = parts.now) =>
     testCarillon({
       now,
       handlers,
       token,
+      targetPrefixes,
       ...(webhookAllow === undefined ? {} : { webhookAllow }),
       ...(eventSources === undefined ? {} : { eventSources }),
     }),
