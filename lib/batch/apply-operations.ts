@@ -19,6 +19,7 @@ import { applyWaves } from "./apply-waves.ts";
 import { checkAhead } from "./check-ahead.ts";
 import { foreseeCredentials } from "./foresee-credentials.ts";
 import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
+import { labelsMax } from "./lock-many.ts";
 import type { Applied, ApplyOptions, Operation } from "./operation.ts";
 
 /** Limit of attempts, if other transactions create, delete or lock the same schedules crosswise. */
@@ -26,8 +27,8 @@ const attemptsMax = 10;
 
 /**
  * Applies many edits in one transaction, each as if it were alone, one after the other. Returns the
- * results in the order of the operations. Throws TooMuchAtOnce, without having changed anything, if
- * too many of them cannot be done together.
+ * results in the order of the operations. Throws TooMuchAtOnce or TooManyLabels, without having changed
+ * anything, if they do not fit into one transaction.
  */
 export function applyOperations(
   deps: EditDeps,
@@ -102,11 +103,12 @@ async function applyOnce(
   { labels, teams, maker }: { labels: readonly Label[]; teams: ReadonlySet<string>; maker: Maker },
   { allOrNothing = false, before, after }: ApplyOptions,
 ): Promise<{ applied: Applied[]; parcels: OutgoingParcel[] }> {
-  const oneByOne = allOrNothing ? oneByOneMax.allOrNothing : oneByOneMax.divided;
+  const size = allOrNothing ? "allOrNothing" : "divided";
+  const most = { oneByOne: oneByOneMax[size], labelsMost: labelsMax[size] };
   await lockTeams(tx, teams);
   const passed = (await before?.(tx)) ?? new Set<number>();
   const wanted = operations.filter((_, index) => !passed.has(index));
-  const done = await applyWaves(tx, wanted, { labels, teams, oneByOne, maker });
+  const done = await applyWaves(tx, wanted, { labels, teams, ...most, maker });
   const applied = operations.map(
     (operation): Applied => done.results.get(operation) ?? { change: "passed-over", key: operation.key },
   );

@@ -15,6 +15,8 @@ export interface WavesParams {
   teams: ReadonlySet<string>;
   /** Limit of operations that are done one by one. Claims and ticks wait meanwhile. */
   oneByOne: number;
+  /** Limit of the groups and tags that are locked. Default: none, for the few edits of a handler. */
+  labelsMost?: number;
   also?: AlsoPassing;
   maker?: Maker;
 }
@@ -27,11 +29,18 @@ export interface WavesParams {
 export async function applyWaves(
   tx: Tx,
   operations: readonly Operation[],
-  { labels, teams, oneByOne: most, also, maker = makeAtOnce }: WavesParams,
+  {
+    labels,
+    teams,
+    oneByOne: most,
+    labelsMost = Number.POSITIVE_INFINITY,
+    also,
+    maker = makeAtOnce,
+  }: WavesParams,
 ): Promise<WavesDone> {
   const all: WavesDone = { results: new Map(), parcels: [] };
   if (operations.length === 0) return all;
-  const locked = await lockMany(tx, operations, { labels, teams, also });
+  const locked = await lockMany(tx, operations, { labels, teams, also, labelsMost });
   if (locked === null) throw new RestartTransaction();
   const budget = { most, used: 0 };
   let left: (readonly Operation[])[] = [...Map.groupBy(operations, ({ key }) => key).values()];

@@ -4,6 +4,7 @@ import { lockForChange } from "../edit/lock-for-change.ts";
 import { patchedBody } from "../edit/schedule-edits.ts";
 import { onceOf } from "../history/planned-job.ts";
 import { readShards, type ShardState, shardOf } from "../plan/shard.ts";
+import { FewerFit } from "../quarantine/in-halves.ts";
 import type { QuotaStart } from "../quota/quota-check.ts";
 import { knowTeams, readTeamState, type TeamState, teamsOf } from "../quota/team-list.ts";
 import { Refusal } from "../refusal.ts";
@@ -29,6 +30,24 @@ export interface ManyLocked {
   quota: QuotaStart;
 }
 
+/**
+ * The most groups and tags of one transaction. Each is a lock, and the table of locks of the server has
+ * room for 64 times its connections: with 50,000 the transactions of all teams failed. A batch that
+ * may be divided goes on in the next transaction.
+ */
+export const labelsMax = { divided: 500, allOrNothing: 2_000 } as const;
+
+export class TooManyLabels extends FewerFit {
+  override readonly name = "TooManyLabels";
+
+  constructor({ labels, operations, most }: { labels: number; operations: number; most: number }) {
+    super(
+      `These operations have ${labels} different groups and tags, and one transaction takes at most ${most}. Send fewer operations at once.`,
+      Math.max(1, Math.floor((operations * most) / labels)),
+    );
+  }
+}
+
 /** Further locks of a transaction that has more to do after the edits. */
 export interface AlsoPassing {
   /** Schedules whose gates it passes later. */
@@ -49,7 +68,13 @@ export async function lockMany(
     labels: more,
     teams,
     also,
-  }: { labels: readonly Label[]; teams: ReadonlySet<string>; also?: AlsoPassing | undefined },
+    labelsMost,
+  }: {
+    labels: readonly Label[];
+    teams: ReadonlySet<string>;
+    also?: AlsoPassing | undefined;
+    labelsMost: number;
+  },
 ): Promise<ManyLocked | null> {
   const keys = [...new Set(operations.map(({ key }) => key))];
   const found = await tx<{ id: string; key: string; shard: number; jobless: boolean }[]>`
@@ -57,6 +82,12 @@ export async function lockMany(
     from carillon.schedules s left join ${pulseWithoutJobs(tx)} on true where s.key = any(${keys}::text[]) and s.deleted_at is null`;
   const bodies = await bodiesToCome(tx, operations);
   const labels = distinctLabels([...[...bodies.values()].flatMap(labelsOf), ...more]);
+  if (labels.length > labelsMost && operations.length > 1)
+    throw new TooManyLabels({
+      labels: labels.length,
+      operations: operations.length,
+      most: labelsMost,
+    });
   const made = madeBy(operations, new Set(found.map(({ key }) => key)));
   const ids = await newScheduleIds(tx, made.length);
   const newIds = new Map(made.map((operation, index) => [operation, ids[index] ?? ""]));

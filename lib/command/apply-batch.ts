@@ -1,4 +1,5 @@
 import { TooMuchAtOnce } from "../batch/apply-wave.ts";
+import { TooManyLabels } from "../batch/lock-many.ts";
 import type { ApplyOptions } from "../batch/operation.ts";
 import { boundStatements, inItsTime, TookTooLong } from "../db/bounded.ts";
 import type { Tx } from "../db/connect.ts";
@@ -137,7 +138,8 @@ async function applyAtomic(deps: BatchDeps, commands: readonly Command[]): Promi
   try {
     return await applyCommands(deps, readCommands(commands, deps.acceptance), { allOrNothing: true });
   } catch (error) {
-    if (error instanceof TooMuchAtOnce) throw new Refusal("impossible", error.message);
+    if (error instanceof TooMuchAtOnce || error instanceof TooManyLabels)
+      throw new Refusal("impossible", error.message);
     if (!(error instanceof UnfoldingTooLong)) throw error;
     throw new Refusal("impossible", `${error.message} Send fewer at once.`);
   }

@@ -5,6 +5,8 @@ const ofTheDatabase: ReadonlySet<SqlState | undefined> = new Set<SqlState>([
   "disk_full",
   "no_answer",
   "no_seat",
+  // A row has at most 240 KB, and cannot use up the memory of the server.
+  "out_of_memory",
   "read_only",
   "shutdown",
   "starting",

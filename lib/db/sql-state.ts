@@ -10,6 +10,8 @@ const states = {
   "42P06": "duplicate_schema",
   "42P07": "duplicate_table",
   "53100": "disk_full",
+  // Most often the table of locks of the whole server is full.
+  "53200": "out_of_memory",
   "53300": "too_many_connections",
   "55P03": "lock_timeout",
   "57014": "cancelled",

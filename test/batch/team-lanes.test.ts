@@ -23,7 +23,7 @@ const put = (key: string, group = body.group): Operation => ({
 /** The lanes, of these, that the locks of the operations include. */
 const lockedAmong = (operations: readonly Operation[], lanes: readonly string[]) =>
   world.sql.begin(async (tx) => {
-    await lockMany(tx, operations, { labels: [], teams: new Set() });
+    await lockMany(tx, operations, { labels: [], teams: new Set(), labelsMost: 500 });
     const rows = await tx<{ lane: string }[]>`
       select lane from unnest(${[...lanes]}::text[]) lane
       join pg_locks l on l.locktype = 'advisory' and l.pid = pg_backend_pid() and l.classid = 4

@@ -53,6 +53,8 @@ function passingText(state: SqlState | undefined): string {
   if (state === "cancelled") return "A statement of this request took too long and was ended; try again.";
   if (state === "lock_timeout") return "Another change holds what this request needs; try again.";
   if (state === "too_many_connections") return "Too many requests use the database at the moment; try again.";
+  if (state === "out_of_memory")
+    return "The database has too many locks or too little memory at the moment; try again.";
   return "The database does not answer at the moment; try again.";
 }
 

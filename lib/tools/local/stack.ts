@@ -157,7 +157,7 @@ async function startDatabase(
     dataDir,
     clock,
     log,
-    settings: { max_connections: String(connections) },
+    settings: { max_connections: String(connections), max_locks_per_transaction: "256" },
   });
   let stopping = false;
   started.defer(() => {
