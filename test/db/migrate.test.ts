@@ -66,6 +66,31 @@ describe("the migrations", () => {
     expect(await applied()).toEqual([{ number: 1 }]);
   });
 
+  test("migrations are refused on a database that an earlier text of them has made; another comment is no other text", async () => {
+    await migrate(sql, [step(1, "create table carillon.one (n int)")], silentLog);
+    const commented = step(1, "-- Rows of one.\n\n  create table carillon.one (n int)");
+    expect(await migrate(sql, [commented], silentLog)).toEqual({ applied: [] });
+    const others = [
+      step(1, "create table carillon.one (n bigint)"),
+      step(2, "create table carillon.two (n int)"),
+    ];
+    const refused = expect(migrate(sql, others, silentLog)).rejects;
+    await refused.toThrow(OtherDatabase);
+    await refused.toThrow(
+      "Migration 1 (step-1) of the database had other statements than that of this release.",
+    );
+    expect(await applied()).toEqual([{ number: 1 }]);
+  });
+
+  test("a database from before migrations had a digest is refused, and keeps its tables", async () => {
+    await sql.unsafe(`
+      create schema carillon;
+      create table carillon.migrations (number int primary key, name text not null, applied_at timestamptz(3) not null default clock_timestamp(), back_to int);
+      insert into carillon.migrations (number, name) values (1, 'step-1')`);
+    await expect(migrate(sql, [step(1, "select 1")], silentLog)).rejects.toThrow(OtherDatabase);
+    expect(await applied()).toEqual([{ number: 1 }]);
+  });
+
   test("each migration is a transaction: a failed one is rolled back, and those before it stay", async () => {
     const steps = [
       step(1, "create table carillon.one (n int)"),

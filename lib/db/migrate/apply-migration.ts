@@ -166,9 +166,9 @@ async function bound(tx: Tx, statementMs: number, lockMs: number): Promise<void>
 }
 
 /** Returns false if the migration is recorded already. */
-async function record(tx: Tx, { number, name, backTo }: Migration): Promise<boolean> {
+async function record(tx: Tx, { number, name, digest, backTo }: Migration): Promise<boolean> {
   const inserted = await tx`
-    insert into carillon.migrations (number, name, back_to) values (${number}, ${name}, ${backTo})
+    insert into carillon.migrations (number, name, digest, back_to) values (${number}, ${name}, ${digest}, ${backTo})
     on conflict (number) do nothing returning number`;
   return inserted.length === 1;
 }

@@ -26,8 +26,12 @@ export class OtherDatabase extends Error {
   override readonly name = "OtherDatabase";
 
   constructor(number: number, found: string, known: string) {
+    const differs =
+      found === known
+        ? `Migration ${number} (${known}) of the database had other statements than that of this release.`
+        : `The database has "${found}" as migration ${number}; this release has "${known}".`;
     super(
-      `The database has "${found}" as migration ${number}; this release has "${known}". It was made by code from before the first release, or by a changed copy. Nothing was changed. Start with an empty database, or deploy the code that made this one.`,
+      `${differs} It was made by code from before the first release, or by a changed copy. Nothing was changed. Start with an empty database (for a local stack: with another data directory), or deploy the code that made this one.`,
     );
   }
 }
@@ -155,12 +159,13 @@ async function missingOf(
   migrations: Migration[],
   mayBeOlder: boolean,
 ): Promise<Migration[] | "ahead"> {
-  const applied = await sql.unsafe<{ number: number; name: string }[]>(
-    "select number, name from carillon.migrations order by number",
+  const applied = await sql.unsafe<{ number: number; name: string; digest: string | null }[]>(
+    "select number, name, digest from carillon.migrations order by number",
   );
-  for (const { number, name } of applied) {
-    const known = migrations[number - 1]?.name;
-    if (known !== undefined && known !== name) throw new OtherDatabase(number, name, known);
+  for (const { number, name, digest } of applied) {
+    const known = migrations[number - 1];
+    if (known !== undefined && (known.name !== name || known.digest !== digest))
+      throw new OtherDatabase(number, name, known.name);
   }
   const found = applied.at(-1)?.number ?? 0;
   const last = migrations.at(-1)?.number ?? 0;
@@ -187,10 +192,19 @@ async function prepareTables(sql: Sql): Promise<void> {
       create schema if not exists carillon;
       create table if not exists carillon.migrations (
         number int primary key, name text not null, applied_at timestamptz(3) not null default clock_timestamp(),
+        -- Of the statements of the migration. Null only in a database from before the first release.
+        digest text,
         -- The oldest release whose functions work with the tables as this migration leaves them, by its last migration. Null: no older release.
         back_to int);
       -- How far a migration in batches has come. It is not in carillon.migrations until it is through.
-      create table if not exists carillon.unfinished_migrations (number int primary key, place text not null);`);
+      create table if not exists carillon.unfinished_migrations (number int primary key, place text not null);
+      do $$
+      begin
+        -- Without this condition the statement would wait for all readers of the table.
+        if not exists (select from pg_attribute where attrelid = 'carillon.migrations'::regclass and attname = 'digest') then
+          alter table carillon.migrations add column digest text;
+        end if;
+      end $$`);
   } catch (error) {
     if (
       sqlState(error) !== "unique_violation" &&

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 
 /**
@@ -12,6 +13,8 @@ export interface Migration {
   number: number;
   name: string;
   text: string;
+  /** Of the statements, so that another comment is no other migration. */
+  digest: string;
   kind: MigrationKind;
   /**
    * The oldest release whose functions work with the tables after this migration, as the number of
@@ -36,11 +39,18 @@ export async function readMigrations(directory: URL | string): Promise<Migration
   );
 }
 
+function digestOf(text: string): string {
+  const lines = text.split("\n").map((line) => line.trim());
+  const statements = lines.filter((line) => line !== "" && !line.startsWith("--"));
+  return createHash("sha256").update(statements.join("\n")).digest("hex");
+}
+
 const directive = /^-- carillon: *(.*?) *$/gm;
 
 /** Reads the lines `-- carillon: …` of a migration. */
 export function migrationFrom(number: number, name: string, text: string): Migration {
-  const migration: Migration = { number, name, text, kind: "transaction", backTo: null };
+  const digest = digestOf(text);
+  const migration: Migration = { number, name, text, digest, kind: "transaction", backTo: null };
   for (const [, words = ""] of text.matchAll(directive)) {
     const backTo = /^back to (\d+)$/.exec(words)?.[1];
     if (backTo !== undefined) migration.backTo = Number(backTo);
