@@ -5,7 +5,14 @@ import type { Tx } from "../db/connect.ts";
 import { readSchedule, type ScheduleRead } from "../history/read-schedule.ts";
 import { type Fault, Refusal } from "../refusal.ts";
 import { findCalendar } from "../schedule/calendars.ts";
-import { begunSpec, hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/resolve-spec.ts";
+import {
+  baseOf,
+  begunSpec,
+  hasSameCadence,
+  isRelative,
+  keptSpec,
+  resolveSpec,
+} from "../schedule/resolve-spec.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { type CalendarRef, cadenceColumns } from "../schedule/stored/cadence-columns.ts";
 import { findLastOfKey } from "../schedule/stored/stored-schedule.ts";
@@ -163,10 +170,6 @@ function overMessage(base: Cadence): string {
   return base.kind === "once"
     ? `is at ${new Date(base.at).toISOString()}, which is in the past`
     : "has no occurrence left";
-}
-
-function baseOf(cadence: Cadence): Cadence {
-  return cadence.kind === "window" || cadence.kind === "calendared" ? baseOf(cadence.of) : cadence;
 }
 
 /** The same cadence with the current rules of the calendar. */

@@ -13,7 +13,7 @@ import {
   isSameHold,
   ownHold,
 } from "../schedule/holds.ts";
-import { hasSameCadence, isRelative, keptSpec, resolveSpec } from "../schedule/resolve-spec.ts";
+import { editedSpec, hasSameCadence, isRelative } from "../schedule/resolve-spec.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import { refusalsOf, together } from "../schedule/shape/faults-together.ts";
 import type { Json } from "../schedule/shape/json.ts";
@@ -221,12 +221,9 @@ export async function respec(
   // Out of the group or the tag, the schedule would run although its hold stands.
   refuseWider(author, ofLabels.remove);
   const kept = isRead && !counted && hasSameCadence(wanted, current.body);
-  // An unchanged cadence keeps its phase: an interval goes on counting from its start.
   const spec: Spec =
     restored?.spec ??
-    (kept
-      ? keptSpec(current, wanted, state.now)
-      : await resolveSpec(known.calendar, current.key, wanted, state.now, countFrom));
+    (await editedSpec(known.calendar, current, wanted, { now: state.now, kept, counted, countFrom }));
   if (!same) {
     const team = author.reach?.team ?? "";
     await known.quota.admitGroup(wanted.group, team, current.body.group);

@@ -27,6 +27,18 @@ export function hasSameCadence(a: CadenceBody, b: CadenceBody): boolean {
   return cadenceFields.every((name) => sameJson(a[name], b[name]));
 }
 
+/** The fields by which the intervals of a `when` begin. */
+const phaseFields = ["when", "startsAt", "delivery"] as const;
+
+/**
+ * Whether a body has the intervals of another one, from the same beginning. An interval of the calendar
+ * (`every 1 month`) also depends on its zone.
+ */
+function hasSamePhase(a: CadenceBody, b: CadenceBody, { kind }: Cadence): boolean {
+  const fields = kind === "interval" ? phaseFields : ([...phaseFields, "timezone", "dst"] as const);
+  return fields.every((name) => sameJson(a[name], b[name]));
+}
+
 /** True for a `when` that counts from now: each put of it means another instant. */
 export function isRelative({ when, timezone }: Pick<ScheduleBody, "when" | "timezone">): boolean {
   if (!mayBeRelative(when)) return false;
@@ -47,6 +59,33 @@ export async function resolveSpec(
 ): Promise<Spec> {
   const calendar = body.calendar === null ? null : await calendarNamed(find, body.calendar.name, body);
   return begunSpec({ body, cadence: cadenceCounted(key, body, { now, countFrom, calendar }), calendar }, now);
+}
+
+interface EditMeans {
+  now: Date;
+  /** Whether the cadence stays as it was resolved. */
+  kept: boolean;
+  /** Whether a relative `when` counts from now again. */
+  counted: boolean;
+  countFrom: Date | undefined;
+}
+
+/**
+ * The spec after an edit. An unchanged cadence keeps its phase: an interval goes on counting from its
+ * start. It does so too where only the end or the calendar changes.
+ */
+export async function editedSpec(
+  find: FindCalendar,
+  current: StoredSchedule,
+  body: ScheduleBody,
+  { now, kept, counted, countFrom }: EditMeans,
+): Promise<Spec> {
+  if (kept) return keptSpec(current, body, now);
+  const base = baseOf(current.cadence);
+  const isPhased = current.unread === null && !counted && hasSamePhase(body, current.body, base);
+  if (!isPhased) return resolveSpec(find, current.key, body, now, countFrom);
+  const calendar = body.calendar === null ? null : await calendarNamed(find, body.calendar.name, body);
+  return begunSpec({ body, cadence: bounded(base, body, now, calendar), calendar }, now);
 }
 
 /** A resolved cadence that begins now. Throws a Refusal if its spread or slot is too long. */
@@ -116,22 +155,27 @@ export function resolveCadence(
   now: Date,
   calendar: CalendarRef | null,
 ): Cadence {
-  const startsAt = body.startsAt === null ? null : Date.parse(body.startsAt);
-  const endsAt = body.endsAt === null ? null : Date.parse(body.endsAt);
+  const { startsAt } = windowOf(body);
   const { timezone, dst } = body;
   const parsed = parseWhen(body.when, { timezone, now: now.getTime(), key, startsAt, dst });
   if (!parsed.ok) {
     throw new Refusal("invalid", "The `when` cannot be planned.", [whenFault(parsed)]);
   }
   refusePulseCadence(body, parsed.cadence);
-  const uncalendared = body.delivery === "pulse" ? fromWholeSecond(parsed.cadence) : parsed.cadence;
+  const whole = body.delivery === "pulse" ? fromWholeSecond(parsed.cadence) : parsed.cadence;
+  return bounded(whole, body, now, calendar);
+}
+
+/** A cadence within the window and the calendar of its body. Throws a Refusal if it never runs. */
+function bounded(whole: Cadence, body: CadenceBody, now: Date, calendar: CalendarRef | null): Cadence {
+  const { startsAt, endsAt } = windowOf(body);
   const byCalendar: Cadence =
     calendar === null
-      ? uncalendared
+      ? whole
       : {
           kind: "calendared",
-          of: uncalendared,
-          timezone,
+          of: whole,
+          timezone: body.timezone,
           on: body.calendar?.on ?? "skip",
           rules: calendar.rules,
         };
@@ -140,6 +184,18 @@ export function resolveCadence(
   const first = firstOf(cadence, now.getTime());
   if (first === null || nextRunAfter(cadence, first - 1) === null) throw neverRuns(body, calendar);
   return cadence;
+}
+
+/** The cadence without its window and calendar. */
+export function baseOf(cadence: Cadence): Cadence {
+  return cadence.kind === "window" || cadence.kind === "calendared" ? baseOf(cadence.of) : cadence;
+}
+
+function windowOf({ startsAt, endsAt }: CadenceBody): { startsAt: number | null; endsAt: number | null } {
+  return {
+    startsAt: startsAt === null ? null : Date.parse(startsAt),
+    endsAt: endsAt === null ? null : Date.parse(endsAt),
+  };
 }
 
 /** Pulses are scheduled in whole seconds. */

@@ -48,6 +48,23 @@ describe("an edit", () => {
     expect(world.delivered).toHaveLength(4);
   });
 
+  test.each([
+    ["the end", { endsAt: "2027-01-01T12:00:00Z" }],
+    ["the zone of an exact interval", { timezone: "Europe/Berlin" }],
+    ["the end and the payload", { endsAt: "2027-01-01T12:00:00Z", payload: 1 }],
+  ])("an edit of %s keeps the phase of an interval", async (_, patch) => {
+    await world.put("often", { when: "every 1m" });
+    await world.tick();
+    await world.clock.setNow(at("10:01:20"));
+    const { changes } = await world.patch("often", patch);
+    expect(changes.after.slice(0, 2)).toEqual([at("10:02:00"), at("10:03:00")]);
+    expect((await states()).map(([occurrence]) => occurrence)).toEqual([
+      at("10:01:00"),
+      at("10:02:00"),
+      at("10:03:00"),
+    ]);
+  });
+
   test("an edit of `when` withdraws the jobs that are not due yet, and the new cadence counts from now", async () => {
     await world.put("often", { when: "every 1m" });
     await world.tick();

@@ -192,7 +192,7 @@ async function prepareTables(sql: Sql): Promise<void> {
       create schema if not exists carillon;
       create table if not exists carillon.migrations (
         number int primary key, name text not null, applied_at timestamptz(3) not null default clock_timestamp(),
-        -- Of the statements of the migration. Null only in a database from before the first release.
+        -- The digest of the statements of the migration. Null only in a database from before the first release.
         digest text,
         -- The oldest release whose functions work with the tables as this migration leaves them, by its last migration. Null: no older release.
         back_to int);

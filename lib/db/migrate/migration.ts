@@ -13,7 +13,7 @@ export interface Migration {
   number: number;
   name: string;
   text: string;
-  /** Of the statements, so that another comment is no other migration. */
+  /** The digest of the statements, so that another comment is no other migration. */
   digest: string;
   kind: MigrationKind;
   /**
