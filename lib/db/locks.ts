@@ -245,6 +245,14 @@ export function closeGates(tx: Tx, shards: readonly number[]): PromiseLike<unkno
       select distinct s as shard from unnest(${[...shards]}::int[]) s order by s) s`.execute();
 }
 
+/** For jobs that are written for these shards: no edit is between reading and writing a schedule meanwhile. */
+export function shareGates(tx: Tx, shards: readonly number[]): PromiseLike<unknown> {
+  if (shards.length === 0) return Promise.resolve();
+  return tx`
+    select pg_advisory_xact_lock_shared(${gate}::int, shard) from (
+      select distinct s as shard from unnest(${[...shards]}::int[]) s order by s) s`.execute();
+}
+
 export function closeGate(tx: Tx, shard: number): PromiseLike<unknown> {
   return tx`select pg_advisory_xact_lock(${gate}::int, ${shard}::int)`.execute();
 }

@@ -1,42 +1,101 @@
 import type { Acceptance } from "../command/acceptance.ts";
+import { boundStatements } from "../db/bounded.ts";
 import type { Tx } from "../db/connect.ts";
 import { lockTeams } from "../db/locks.ts";
 import { editConflicts, isEditConflict } from "../edit/edit-conflicts.ts";
 import { addTeams, type EditDeps } from "../edit/edit-transaction.ts";
+import { RestartTransaction } from "../edit/restart-transaction.ts";
 import { handOver } from "../parcel/hand-over.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
+import { unfoldingInTime } from "../plan/unfolding-time.ts";
+import { FewerFit } from "../quarantine/in-halves.ts";
 import { TeamNotLocked } from "../quota/quota-check.ts";
 import { Refusal } from "../refusal.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import { beginHere, jobsHere } from "./begin-here.ts";
+import { type Arriving, decideArrivals, type FirstPart, isFirst, liveKeys } from "./decide-arrivals.ts";
+import type { PartName } from "./hand-over-parts.ts";
 import { type MovedPart, movedPartShape } from "./moved-doc.ts";
-import { findMove, type Move, openMove } from "./moves.ts";
+import { findMove, openMove } from "./moves.ts";
 
 export type ArrivalDeps = EditDeps & { accept: Acceptance };
 
 /** `here`: an earlier request brought the part. `refused`: its source has the schedule back. */
 export type Arrived = "arrived" | "here" | "refused";
 
+/** The result for a part, as plain data: a request that may be repeated keeps it. `impossible`: it cannot be here. */
+export interface Became {
+  became: Arrived | "impossible";
+  refusal?: string;
+}
+
+export function refusedAs({ message, faults }: Refusal): Became {
+  const texts = faults.map((fault) => `${fault.path} ${fault.message}`);
+  return { became: "impossible", refusal: [message, ...texts].join(" ") };
+}
+
 /**
- * Takes in a part of a schedule, in one transaction. A part that comes again changes nothing, so
- * the driver of the move may repeat it. Throws a Refusal if the schedule cannot be here.
+ * Limits of a transaction of several schedules: of each statement, and of all before the last step.
+ * One that takes longer leaves time to bring its schedules one by one.
  */
-export async function arrivePart(
+const togetherMsMax = { statement: 3_000, all: 4_000 };
+
+/**
+ * Takes in schedules with their first parts, in one transaction. Returns the results by the numbers of
+ * the schedules in the other installation. Their keys and numbers differ. A part that comes again
+ * changes nothing, so the driver of the move may repeat it.
+ */
+export function arriveTogether(
   deps: ArrivalDeps,
-  { id, part, caller }: { id: string; part: MovedPart; caller: Caller },
-): Promise<Arrived> {
-  return withTeams(deps, async (tx, teams) => {
+  { id, parts, caller }: { id: string; parts: readonly FirstPart[]; caller: Caller },
+): Promise<ReadonlyMap<string, Became>> {
+  const inTime = timeOf(deps, parts.length);
+  return withTeams(deps, parts.length, async (tx, teams) => {
     const move = await openMove(tx, id, "in");
-    const before = await noteArrival(tx, move, part);
-    if (before !== null) return { done: before, parcels: [] };
-    const { scheduleId, parcels } =
-      part.schedule === null
-        ? await continueHere(tx, move, part)
-        : await beginHere(tx, { accept: deps.accept, move, schedule: part.schedule, part, caller, teams });
-    await tx`
-      update carillon.arrived_schedules set schedule_id = ${scheduleId}
-      where move_id = ${id} and source_id = ${part.id} and part = ${part.part}`;
-    return { done: "arrived", parcels };
+    const arriving = parts.map((part): Arriving => ({ part, schedule: part.schedule }));
+    // Before the arrivals are read: a key that another request has just brought is known there.
+    const live = await liveKeys(tx, arriving);
+    const done = new Map<string, Became>();
+    for (const [source, became] of await arrivalsOf(tx, id, parts)) done.set(source, { became });
+    const missing = arriving.filter(({ part }) => !done.has(part.id));
+    if (missing.length === 0) return { done, parcels: [] };
+    const asked = { accept: deps.accept, move, caller, teams, live };
+    const { admitted, refused, known } = await decideArrivals(tx, missing, asked);
+    const noted = admitted.map(({ part, scheduleId }) => ({ ...part, scheduleId }));
+    await noteArrivals(tx, id, noted);
+    const parcels = await beginHere(tx, admitted, { move, caller, known, inTime });
+    for (const [source, refusal] of refused) done.set(source, refusedAs(refusal));
+    for (const { part } of admitted) done.set(part.id, { became: "arrived" });
+    return { done, parcels };
+  });
+}
+
+/** Throws once several schedules have taken too long together. A single schedule goes on. */
+function timeOf({ queue: { timing } }: EditDeps, schedules: number): () => void {
+  const until = timing.now() + togetherMsMax.all;
+  return () => {
+    if (schedules > 1 && timing.now() > until)
+      throw new FewerFit(`To bring ${schedules} schedules takes more than ${togetherMsMax.all} ms.`, 1);
+  };
+}
+
+/** Takes in a further part of a schedule that is here. Throws a Refusal if it is not. */
+export function arriveLater(
+  deps: ArrivalDeps,
+  { id, part }: { id: string; part: MovedPart },
+): Promise<Arrived> {
+  return withTeams(deps, 1, async (tx) => {
+    await openMove(tx, id, "in");
+    const before = (await arrivalsOf(tx, id, [part])).get(part.id);
+    if (before !== undefined) return { done: before, parcels: [] };
+    const scheduleId = await scheduleOf(tx, id, part.id);
+    if (scheduleId === null)
+      throw new Refusal(
+        "conflict",
+        `Part 0 of the schedule ${part.id} is not here: send the parts in their order.`,
+      );
+    await noteArrivals(tx, id, [{ ...part, scheduleId }]);
+    return { done: "arrived", parcels: await jobsHere(tx, { scheduleId, ...part }) };
   });
 }
 
@@ -45,15 +104,25 @@ type Inside<Done> = (
   teams: ReadonlySet<string>,
 ) => Promise<{ done: Done; parcels: readonly OutgoingParcel[] }>;
 
-/** A transaction that begins again with the teams locked whose quotas it may use up. */
-async function withTeams<Done>({ sql, queue }: EditDeps, work: Inside<Done>): Promise<Done> {
+/**
+ * A transaction of some schedules that begins again with the teams locked whose quotas it may use
+ * up.
+ */
+async function withTeams<Done>(
+  { sql, queue }: EditDeps,
+  schedules: number,
+  work: Inside<Done>,
+): Promise<Done> {
   const teams = new Set<string>();
+  const once = () =>
+    sql.begin(async (tx) => {
+      if (schedules > 1) await boundStatements(tx, togetherMsMax.statement);
+      await lockTeams(tx, teams);
+      return work(tx, teams);
+    });
   for (let attempt = 1; ; attempt++) {
     try {
-      const { done, parcels } = await sql.begin(async (tx) => {
-        await lockTeams(tx, teams);
-        return work(tx, teams);
-      });
+      const { done, parcels } = await unfoldingInTime(queue.timing, schedules, once);
       await handOver(sql, queue, parcels);
       return done;
     } catch (error) {
@@ -64,37 +133,40 @@ async function withTeams<Done>({ sql, queue }: EditDeps, work: Inside<Done>): Pr
   }
 }
 
-/** Null if this transaction is the first to bring the part. Another one with the same part waits here. */
-async function noteArrival(tx: Tx, { id }: Move, { id: sourceId, part }: MovedPart): Promise<Arrived | null> {
+/** Those of these parts, each of another schedule, that an earlier request has brought or refused. */
+async function arrivalsOf(
+  tx: Tx,
+  moveId: string,
+  parts: readonly PartName[],
+): Promise<Map<string, "here" | "refused">> {
+  const rows = await tx<{ id: string; here: boolean }[]>`
+    select a.source_id as id, a.schedule_id is not null as here
+    from unnest(${parts.map(({ id }) => id)}::bigint[], ${parts.map(({ part }) => part)}::int[]) p (id, part)
+    join carillon.arrived_schedules a on a.move_id = ${moveId} and a.source_id = p.id and a.part = p.part`;
+  return new Map(rows.map(({ id, here }) => [id, here ? "here" : "refused"]));
+}
+
+/** Notes parts that are new here. If another transaction has noted one meanwhile, this one begins again. */
+async function noteArrivals(
+  tx: Tx,
+  moveId: string,
+  parts: readonly (PartName & { scheduleId: string })[],
+): Promise<void> {
+  if (parts.length === 0) return;
   const noted = await tx`
-    insert into carillon.arrived_schedules (move_id, source_id, part, arrived_at)
-    values (${id}, ${sourceId}, ${part}, carillon.clock()) on conflict do nothing`;
-  if (noted.count === 1) return null;
-  return (await scheduleOf(tx, id, { sourceId, part })) === null ? "refused" : "here";
+    insert into carillon.arrived_schedules (move_id, source_id, part, schedule_id, arrived_at)
+    select ${moveId}, p.id, p.part, p.schedule_id, carillon.clock()
+    from unnest(${parts.map(({ id }) => id)}::bigint[], ${parts.map(({ part }) => part)}::int[],
+      ${parts.map(({ scheduleId }) => scheduleId)}::bigint[]) p (id, part, schedule_id)
+    order by p.id, p.part on conflict do nothing`;
+  if (noted.count < parts.length) throw new RestartTransaction();
 }
 
-/** The schedule here; null if there is none. */
-async function scheduleOf(
-  tx: Tx,
-  id: string,
-  { sourceId, part }: { sourceId: string; part: number },
-): Promise<string | null> {
+/** The schedule here of which the move has brought the first part; null if there is none. */
+async function scheduleOf(tx: Tx, moveId: string, sourceId: string): Promise<string | null> {
   const [row] = await tx<{ scheduleId: string | null }[]>`
-    select schedule_id as "scheduleId" from carillon.arrived_schedules where move_id = ${id} and source_id = ${sourceId} and part = ${part}`;
+    select schedule_id as "scheduleId" from carillon.arrived_schedules where move_id = ${moveId} and source_id = ${sourceId} and part = 0`;
   return row?.scheduleId ?? null;
-}
-
-async function continueHere(
-  tx: Tx,
-  { id }: Move,
-  part: MovedPart,
-): Promise<{ scheduleId: string; parcels: OutgoingParcel[] }> {
-  const scheduleId = await scheduleOf(tx, id, { sourceId: part.id, part: 0 });
-  if (scheduleId !== null) return { scheduleId, parcels: await jobsHere(tx, { scheduleId, ...part }) };
-  throw new Refusal(
-    "conflict",
-    `Part 0 of the schedule ${part.id} is not here: send the parts in their order.`,
-  );
 }
 
 /**
@@ -112,7 +184,7 @@ export function refuseArrival(
       await tx`
         insert into carillon.arrived_schedules (move_id, source_id, part, arrived_at)
         values (${id}, ${schedule}, 0, carillon.clock()) on conflict do nothing`;
-    return (await scheduleOf(tx, id, { sourceId: schedule, part: 0 })) === null;
+    return (await scheduleOf(tx, id, schedule)) === null;
   });
 }
 
@@ -124,16 +196,22 @@ export function takeBack(
   deps: ArrivalDeps,
   { id, schedule, caller }: { id: string; schedule: string; caller: Caller },
 ): Promise<boolean> {
-  return withTeams(deps, async (tx, teams) => {
+  return withTeams(deps, 1, async (tx, teams) => {
     const move = await openMove(tx, id, "out");
     const rows = await tx<{ doc: unknown }[]>`
       delete from carillon.moved_schedules where move_id = ${id} and schedule_id = ${schedule} returning doc, part`;
     const parts = rows.map(({ doc }) => movedPartShape.parse(doc)).sort((a, b) => a.part - b.part);
     const [first, ...others] = parts;
-    if (first === undefined || first.schedule === null) return { done: false, parcels: [] };
-    const back = { accept: deps.accept, move, schedule: first.schedule, part: first, caller, teams };
-    const { scheduleId, parcels } = await beginHere(tx, back);
-    for (const part of others) parcels.push(...(await jobsHere(tx, { scheduleId, ...part })));
+    if (first === undefined || !isFirst(first)) return { done: false, parcels: [] };
+    const arriving = [{ part: first, schedule: first.schedule }];
+    const live = await liveKeys(tx, arriving);
+    const asked = { accept: deps.accept, move, caller, teams, live };
+    const { admitted, refused, known } = await decideArrivals(tx, arriving, asked);
+    const [back] = admitted;
+    if (back === undefined) throw refused.get(first.id) ?? new Error(`Schedule ${schedule} was not decided.`);
+    const parcels = await beginHere(tx, admitted, { move, caller, known, inTime: () => {} });
+    for (const part of others)
+      parcels.push(...(await jobsHere(tx, { scheduleId: back.scheduleId, ...part })));
     return { done: true, parcels };
   });
 }

@@ -1,12 +1,15 @@
 import type { Acceptance } from "../command/acceptance.ts";
-import { isPassingFailure } from "../db/passing-failure.ts";
+import { isOfTheDatabase, isPassingFailure } from "../db/passing-failure.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
+import { FailedBefore, noteFailure } from "../idempotency/remembered-sql.ts";
 import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { PassingConflict, Refusal } from "../refusal.ts";
 import { highestCharacter } from "../schedule/filter-schedules.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
-import { type Arrived, arrivePart, refuseArrival, takeBack } from "./arrive.ts";
+import { arrivalGroups } from "./arrival-groups.ts";
+import { arriveLater, arriveTogether, type Became, refuseArrival, refusedAs, takeBack } from "./arrive.ts";
+import { type FirstPart, isFirst } from "./decide-arrivals.ts";
 import { type Frozen, freezeNext } from "./freeze.ts";
 import {
   confirmParts,
@@ -21,11 +24,8 @@ import { type Taken, takenMax, takeSchedules } from "./take.ts";
 
 export type MoveDeps = EditDeps & { accept: Acceptance; log: Log };
 
-/** The result for a part that was brought. `refusal`: it cannot be here. */
-export interface Brought extends PartName {
-  became: Arrived | "impossible";
-  refusal?: string;
-}
+/** The result for a part that was brought. */
+export type Brought = PartName & Became;
 
 /** The steps of a move that the source carries out. Each may be repeated at any time. */
 export interface SourceSteps {
@@ -41,7 +41,8 @@ export interface SourceSteps {
 
 /** The steps of a move that the destination carries out. */
 export interface DestinationSteps {
-  bring(parts: readonly MovedPart[]): Promise<Brought[]>;
+  /** Parts that come after the time is up have no result. At least one part is brought. */
+  bring(parts: readonly MovedPart[], timeIsUp?: () => boolean): Promise<Brought[]>;
   refuse(schedule: string): Promise<boolean>;
   end(): Promise<Move>;
 }
@@ -78,11 +79,12 @@ export function sourceSteps(deps: MoveDeps, id: string, caller: Caller): SourceS
 
 export function destinationSteps(deps: MoveDeps, id: string, caller: Caller): DestinationSteps {
   return {
-    bring: async (parts) => {
+    bring: async (parts, timeIsUp = () => false) => {
       const brought: Brought[] = [];
-      for (const part of parts) {
-        const became = await bring(deps, { id, part, caller });
-        if (became !== null) brought.push({ id: part.id, part: part.part, ...became });
+      for (const group of arrivalGroups(parts)) {
+        if ("later" in group) brought.push(...(await bringAlone(deps, { id, part: group.later, caller })));
+        else brought.push(...(await bringGroup(deps, { id, parts: group.together, caller }, timeIsUp)));
+        if (timeIsUp()) break;
       }
       return brought;
     },
@@ -91,28 +93,70 @@ export function destinationSteps(deps: MoveDeps, id: string, caller: Caller): De
   };
 }
 
-/** Null if other work was in the way: the driver brings the part again. */
-async function bring(
+/**
+ * Brings schedules in one transaction. If that fails, each in one of its own, so that the failure of
+ * one stops only itself.
+ */
+async function bringGroup(
   deps: MoveDeps,
-  asked: { id: string; part: MovedPart; caller: Caller },
-): Promise<Pick<Brought, "became" | "refusal"> | null> {
+  { id, parts, caller }: { id: string; parts: readonly FirstPart[]; caller: Caller },
+  timeIsUp: () => boolean,
+): Promise<Brought[]> {
+  if (parts.length > 1) {
+    try {
+      return broughtAs(parts, await arriveTogether(deps, { id, parts, caller }));
+    } catch (error) {
+      if (isOfTheDatabase(error)) throw error;
+      if (!(error instanceof FailedBefore)) await noteFailure(deps.sql, null);
+    }
+  }
+  const brought: Brought[] = [];
+  for (const part of parts) {
+    brought.push(...(await bringAlone(deps, { id, part, caller })));
+    if (timeIsUp()) break;
+  }
+  return brought;
+}
+
+/** Nothing if other work was in the way: the driver brings the part again. */
+async function bringAlone(
+  deps: MoveDeps,
+  { id, part, caller }: { id: string; part: MovedPart; caller: Caller },
+): Promise<Brought[]> {
   try {
-    return { became: await arrivePart(deps, asked) };
+    if (!isFirst(part)) return [{ ...nameOf(part), became: await arriveLater(deps, { id, part }) }];
+    return broughtAs([part], await arriveTogether(deps, { id, parts: [part], caller }));
   } catch (error) {
-    if (error instanceof PassingConflict) return null;
-    if (!(error instanceof Refusal)) return notArrived(deps, asked.part, error);
-    if (error.kind === "missing") throw error;
-    const faults = error.faults.map(({ path, message }) => `${path} ${message}`);
-    return { became: "impossible", refusal: [error.message, ...faults].join(" ") };
+    const became = error instanceof FailedBefore ? keptResult(error.failure) : failureOf(deps, part, error);
+    if (!(error instanceof FailedBefore)) await noteFailure(deps.sql, became);
+    return became === null ? [] : [{ ...nameOf(part), ...became }];
   }
 }
 
+const nameOf = ({ id, part }: PartName): PartName => ({ id, part });
+
+function broughtAs(parts: readonly FirstPart[], results: ReadonlyMap<string, Became>): Brought[] {
+  return parts.flatMap((part) => {
+    const became = results.get(part.id);
+    return became === undefined ? [] : [{ ...nameOf(part), ...became }];
+  });
+}
+
+/** The result of a part that failed alone; null if it may arrive a moment later. Throws what concerns all parts. */
+function failureOf(deps: MoveDeps, part: MovedPart, error: unknown): Became | null {
+  if (error instanceof PassingConflict) return null;
+  if (!(error instanceof Refusal)) return notArrived(deps, part, error);
+  if (error.kind === "missing") throw error;
+  return refusedAs(error);
+}
+
+/** The failure of a part in an earlier attempt of the same request. This code has noted it, so the type holds. */
+function keptResult(failure: unknown): Became | null {
+  return failure as Became | null;
+}
+
 /** One schedule on which Carillon fails does not stop the move: its source may have it back. */
-function notArrived(
-  { log }: Pick<MoveDeps, "log">,
-  { schedule }: MovedPart,
-  error: unknown,
-): Pick<Brought, "became" | "refusal"> {
+function notArrived({ log }: Pick<MoveDeps, "log">, { schedule }: MovedPart, error: unknown): Became {
   if (schedule === null || isPassingFailure(error)) throw error;
   log.error("schedule.not-arrived", { key: schedule.key, error: errorText(error) });
   return { became: "impossible", refusal: "Carillon failed on it there; its log has the cause." };

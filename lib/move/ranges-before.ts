@@ -3,7 +3,7 @@ import { countWithin } from "../cadence/count-within.ts";
 import type { noteRanges } from "../plan/note-passed.ts";
 import { counted } from "../plan/unfolding-time.ts";
 import type { MovedSchedule } from "./moved-doc.ts";
-import type { SpecsHere } from "./read-specs.ts";
+import type { SpecsRead } from "./read-specs.ts";
 
 type Range = Parameters<typeof noteRanges>[1][number]["ranges"][number];
 
@@ -12,7 +12,7 @@ type Range = Parameters<typeof noteRanges>[1][number]["ranges"][number];
  * spec. Their jobs are in the ledger there. Without the ranges, this ledger would seem to have lost
  * them.
  */
-export function rangesBefore({ heldSince }: MovedSchedule, { versions }: SpecsHere): Range[] {
+export function rangesBefore({ heldSince }: MovedSchedule, { versions }: SpecsRead): Range[] {
   return versions.flatMap(({ version, spec }, index): Range[] => {
     const next = versions[index + 1];
     const since = Date.parse(version.changedAt);

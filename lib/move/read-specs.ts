@@ -1,49 +1,56 @@
 import type { Tx } from "../db/connect.ts";
 import { Refusal } from "../refusal.ts";
 import { findCalendar } from "../schedule/calendars.ts";
-import { type CalendarRef, cadenceIds, cadenceOf } from "../schedule/stored/cadence-columns.ts";
+import { type CalendarRef, cadenceOf } from "../schedule/stored/cadence-columns.ts";
 import { readBody } from "../schedule/stored/stored-body.ts";
 import type { Spec } from "../schedule/stored/version-rows.ts";
 import type { MovedSchedule, MovedVersion } from "./moved-doc.ts";
 
-/** A version with a spec, as it is stored here. */
-export interface VersionHere {
+/** A version with a spec, as it is read here. */
+export interface VersionRead {
   version: MovedVersion;
   spec: Spec;
-  cadenceId: number | null;
 }
 
-export interface SpecsHere {
+export interface SpecsRead {
   /** All versions with a spec, in their order. */
-  versions: VersionHere[];
+  versions: VersionRead[];
   /** The one in force. */
-  current: VersionHere;
+  current: VersionRead;
+}
+
+type Calendars = (name: string) => Promise<CalendarRef | null>;
+
+/** Reads, and locks, each calendar once. */
+export function calendarsOnce(tx: Tx): Calendars {
+  const found = new Map<string, Promise<CalendarRef | null>>();
+  return (name) => {
+    const calendar = found.get(name) ?? findCalendar(tx, name);
+    found.set(name, calendar);
+    return calendar;
+  };
 }
 
 /** The specs of a schedule that arrives, with the calendars of this installation. */
-export async function readSpecs(tx: Tx, { key, versions, specVersion }: MovedSchedule): Promise<SpecsHere> {
-  const calendars = new Map<string, CalendarRef | null>();
-  const read: { version: MovedVersion; spec: Spec }[] = [];
+export async function readSpecs(
+  calendars: Calendars,
+  { key, versions, specVersion }: MovedSchedule,
+): Promise<SpecsRead> {
+  const read: VersionRead[] = [];
   for (const version of versions) {
     if (version.spec === null) continue;
     const { calendar: name } = version.spec.cadence;
-    if (name !== null && !calendars.has(name)) calendars.set(name, await findCalendar(tx, name));
-    const calendar = name === null ? null : (calendars.get(name) ?? null);
+    const calendar = name === null ? null : await calendars(name);
     if (name !== null && calendar === null)
       throw new Refusal("impossible", `The schedule ${key} refers to a calendar that is not here.`, [
         { path: "calendar.name", message: `there is no calendar ${JSON.stringify(name)}` },
       ]);
     read.push({ version, spec: specOf(key, version.spec, calendar) });
   }
-  const ids = await cadenceIds(
-    tx,
-    read.map(({ spec }) => spec),
-  );
-  const here = read.map((each, index) => ({ ...each, cadenceId: ids[index] ?? null }));
-  const current = here.find(({ version }) => version.version === specVersion);
+  const current = read.find(({ version }) => version.version === specVersion);
   if (current === undefined)
     throw new Refusal("invalid", `The document of ${key} lacks version ${specVersion}, which is in force.`);
-  return { versions: here, current };
+  return { versions: read, current };
 }
 
 const instant = (text: string | null) => (text === null ? null : new Date(text));

@@ -71,20 +71,17 @@ const headsInserted = (tx: Tx) => tx`
       from wanted w join named t on t.name = w.target_name order by w.key
     )`;
 
-/** Inserts a schedule of another installation at the version that has its spec. Its next version has the audit entry. */
-export async function insertArrived(
-  tx: Tx,
-  {
-    author,
-    version,
-    change,
-    ...made
-  }: NewSchedule & { author: Author; version: number; change: ScheduleChange },
-): Promise<void> {
-  const row = wantedRow({ ...made, body: made.spec.body, version, specVersion: version, change }, author);
+/** A schedule of another installation, at the version that has its spec. */
+export type ArrivedSchedule = NewSchedule & { author: Author; version: number; change: ScheduleChange };
+
+/** As `insertSchedules`. The next version of each schedule has its audit entry. */
+export async function insertArrived(tx: Tx, schedules: readonly ArrivedSchedule[]): Promise<void> {
+  const rows = schedules.map(({ author, version, change, ...made }) =>
+    wantedRow({ ...made, body: made.spec.body, version, specVersion: version, change }, author),
+  );
   const written = tx`
-    with ${wantedRows(tx, [row])}, ${headsInserted(tx)}, ${versionsWritten(tx)} select`.execute();
-  await Promise.all([written, noteNew(tx, [made])]);
+    with ${wantedRows(tx, rows)}, ${headsInserted(tx)}, ${versionsWritten(tx)} select`.execute();
+  await Promise.all([written, noteNew(tx, schedules)]);
 }
 
 function noteNew(tx: Tx, schedules: readonly NewSchedule[]): Promise<void> {

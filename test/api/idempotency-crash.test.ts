@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Moment, Operation } from "../crash/fuse.ts";
 import { someMoments, triesAllMoments } from "../support/some-moments.ts";
+import { arriving } from "./arriving.ts";
 import { type Answered, type Asked, type KeyedWorld, keyedWorld } from "./idempotency-world.ts";
 
 interface Scenario {
@@ -32,6 +33,15 @@ async function makeDead(world: KeyedWorld, count: number): Promise<void> {
 }
 
 const nothing = async () => {};
+
+const arrival = "/v1/arrivals/0199f3c2-6f0e-7cc1-9d0f-6a8f5e1b2c3d";
+
+/** A move to here, and a schedule that has the key of one that comes. */
+async function beginArrival(world: KeyedWorld): Promise<void> {
+  await put(world, "m:1");
+  const body = { prefix: "m:", from: "https://old.example" };
+  await world.send({ method: "PUT", path: arrival, body });
+}
 
 const scenarios: readonly Scenario[] = [
   {
@@ -136,6 +146,32 @@ const scenarios: readonly Scenario[] = [
       for (const key of ["a", "b"]) await put(world, key, { when: "0 9 * * *", calendar: { name: "c" } });
     },
     asked: { method: "PUT", path: "/v1/calendars/c", body: { dates: ["2026-03-06"] } },
+  },
+  {
+    name: "schedules of a move arrive, and one is refused",
+    oneOf: 40,
+    prepare: beginArrival,
+    asked: {
+      method: "POST",
+      path: `${arrival}/steps`,
+      body: { step: "bring", parts: ["1", "2", "3"].map((id) => arriving(id, `m:${id}`)) },
+    },
+  },
+  {
+    name: "schedules of a move arrive, and Carillon fails on one",
+    oneOf: 80,
+    prepare: async (world) => {
+      await beginArrival(world);
+      await world.sql`alter table carillon.schedules add check (length(created_by) < 5000)`;
+    },
+    asked: {
+      method: "POST",
+      path: `${arrival}/steps`,
+      body: {
+        step: "bring",
+        parts: ["1", "2", "3"].map((id) => arriving(id, `m:${id}`, id === "2" ? "x".repeat(5_000) : "ann")),
+      },
+    },
   },
   {
     name: "limits are cleared",

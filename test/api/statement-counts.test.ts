@@ -104,7 +104,7 @@ const inSteps: Readonly<Record<string, { first: number; each: number }>> = {
   "POST /v1/groups/{name}/cancel": { first: 100, each: 8 },
   "POST /v1/tags/{name}/cancel": { first: 100, each: 8 },
   "POST /v1/moves/{id}/steps": { first: 50, each: 0.15 },
-  "POST /v1/arrivals/{id}/steps": { first: 20, each: 25 },
+  "POST /v1/arrivals/{id}/steps": { first: 55, each: 0.15 },
   "POST /v1/jobs:cancel": { first: 50, each: 0.02 },
   "POST /v1/jobs:retry": { first: 40, each: 0.02 },
 };

@@ -109,15 +109,14 @@ async function bringInTime(
   parts: readonly PartText[],
 ): Promise<Brought[]> {
   const timeIsUp = timeOfCall();
+  const readable: MovedPart[] = [];
   const brought: Brought[] = [];
   for (const each of parts) {
     const read = readPart(each);
-    if ("refusal" in read)
-      brought.push({ id: each.id, part: each.part, became: "impossible", refusal: read.refusal });
-    else brought.push(...(await steps.bring([read.part])));
-    if (timeIsUp()) break;
+    if ("part" in read) readable.push(read.part);
+    else brought.push({ id: each.id, part: each.part, became: "impossible", refusal: read.refusal });
   }
-  return brought;
+  return [...brought, ...(await steps.bring(readable, timeIsUp))];
 }
 
 /** Reads a document, which may be of an installation with another release. */
