@@ -3,7 +3,7 @@
  * present size. A bundle that exceeds its budget has gained a dependency.
  */
 export const bundleBudgets: Readonly<Record<string, number>> = {
-  Api: 1_450_000,
+  Api: 1_460_000,
   Archive: 540_000,
   FastWorker: 879_000,
   Ingest: 720_000,
