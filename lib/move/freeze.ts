@@ -71,6 +71,7 @@ export async function freezeNext(
   });
   const keys = wanted.map(({ key }) => key);
   const owner = holdOwner(move);
+  await thaw(deps, { owner, stuck, caller });
   let isCut = false;
   if (keys.length > 0) {
     const reason = `The schedule is being moved to ${move.peer}.`;
@@ -97,6 +98,27 @@ export async function freezeNext(
     if (!held.has(id) && !told.has(key)) stuck.push({ id, key, why: isCut ? "refused" : "unfrozen" });
   const next = page.length < limit ? null : (page.at(-1)?.key ?? null);
   return { ids, stuck, next };
+}
+
+/**
+ * Releases schedules that the move had stopped before they became impossible to move. They would stand
+ * still until the end of the move: another team could bring that about, by a schedule in their group.
+ */
+async function thaw(
+  deps: EditDeps & { log: Log },
+  { owner, stuck, caller }: { owner: string; stuck: readonly StuckSchedule[]; caller: Caller },
+): Promise<void> {
+  const held = new Set(
+    await heldBy(
+      deps.sql,
+      owner,
+      stuck.map(({ id }) => id),
+    ),
+  );
+  const keys = stuck.filter(({ id }) => held.has(id)).map(({ key }) => key);
+  if (keys.length === 0) return;
+  const reason = "The schedule cannot be moved now.";
+  await changeMany(deps, { filter: { keys }, change: { verb: "resume", owner }, reason, caller });
 }
 
 const rowColumns = (tx: Tx) => tx`

@@ -34,6 +34,21 @@ test("jobs of a serial group never run in two installations at once, and none is
   for (const name of ["a", "b", "c"]) expect(two.ran(`acme:${name}`)).toEqual(expected);
 });
 
+test("a schedule goes on at the source if another prefix joins its serial group after it was stopped", async () => {
+  const group = { group: "g", serial: true };
+  await two.old.put("acme:a", { when: "every 1m", ...group });
+  await two.run();
+  const begun = await two.begin("acme:");
+  const { ids } = await begun.source.freeze({ after: "", limit: 10 });
+  await two.old.put("evil:a", { when: "every 1h", ...group });
+  expect(await begun.source.take(ids)).toMatchObject({ taken: 0 });
+  const again = await begun.source.freeze({ after: "", limit: 10 });
+  expect(again).toMatchObject({ ids: [], stuck: [{ key: "acme:a", why: "group" }] });
+  await two.advance(minute);
+  await two.run();
+  expect(two.old.delivered.map(({ key }) => key)).toContain("acme:a");
+});
+
 // A put at the source looks for a move of its key alone.
 test("a schedule that is made at the source for a serial group that has moved does not run beside it", async () => {
   const group = { group: "acme:g", serial: true };
