@@ -66,7 +66,7 @@ create table carillon.cadences (
   dst text not null default '',
   calendar_version int references carillon.calendar_versions (id),
   calendar_on text,
-  -- Occurrences in a year, for quotas.
+  -- The fires of a year that quotas count.
   per_year bigint not null default 0,
   constraint cadences_meaning unique nulls not distinct (expression, timezone, dst, calendar_version, calendar_on),
   constraint cadences_calendar check ((calendar_version is null) = (calendar_on is null) and calendar_on in ('skip', 'next', 'previous'))
@@ -124,6 +124,8 @@ create table carillon.schedules (
   lagged boolean,
   -- The longest prefix of a team that the key has; its quotas count the schedule. Null: no team.
   team_id int,
+  -- The fires of a year that quotas count, for a schedule with a slot. Null: those of its rule.
+  per_year bigint,
   -- The length of the payload as JSON. Null: there is none.
   payload_bytes int,
   constraint schedules_version_rises check (version >= 1 and spec_version between 1 and version),

@@ -170,15 +170,15 @@ begin
   end loop;
 end $$;
 
--- Gives the occurrences of an average year by the rule of a schedule: the number that firesPerYear in
--- lib/cadence/fires-per-year.ts gives for its cadence.
+-- Gives the fires of a year that quotas count, by the columns of a schedule: the number that firesPerYear in
+-- lib/cadence/fires-per-year.ts gives for its cadence and its slot.
 -- Locks: none.
 -- Returns: the number; 0 for a single instant.
 -- Called by: carillon.assign_team; carillon.recount_usage; storedUsage in lib/quota/stored-usage.ts.
-create or replace function carillon.per_year_of(p_rule bigint) returns bigint
+create or replace function carillon.per_year_of(p_rule bigint, p_own bigint) returns bigint
   language sql stable
   as $$
-    select case when p_rule < 0 then 31556952000 / -p_rule
+    select case when p_own is not null then p_own when p_rule < 0 then 31556952000 / -p_rule
       else coalesce((select c.per_year from carillon.cadences c where c.id = p_rule), 0) end
   $$;
 
@@ -220,7 +220,7 @@ begin
   ), moved as (
     update carillon.schedules s set team_id = p_team from free f, stop
     where s.id = f.id and (stop.key is null or f.key < stop.key)
-    returning s.id, f.former, carillon.per_year_of(s.rule) as per_year, coalesce(s.payload_bytes, 0) as payload_bytes,
+    returning s.id, f.former, carillon.per_year_of(s.rule, s.per_year) as per_year, coalesce(s.payload_bytes, 0) as payload_bytes,
       case when s.lane like 'grouped/%' then s.target_id end as grouped_target
   ), sums as (
     select c.team_id, (m.id / 262144)::int as block, sum(c.sign)::int as schedules, sum(c.sign * m.per_year)::bigint as per_year,
@@ -260,7 +260,7 @@ declare
 begin
   select l.counted_block into strict v_block from carillon.team_list l;
   with counted as (
-    select s.team_id, count(*)::int as schedules, sum(carillon.per_year_of(s.rule))::bigint as per_year,
+    select s.team_id, count(*)::int as schedules, sum(carillon.per_year_of(s.rule, s.per_year))::bigint as per_year,
       sum(coalesce(s.payload_bytes, 0))::bigint as payload_bytes
     from carillon.schedules s
     where s.id >= v_block * 262144::bigint and s.id < (v_block + 1) * 262144::bigint and s.deleted_at is null and s.team_id is not null

@@ -1,19 +1,32 @@
 import { BoundedMap } from "../bounded-map.ts";
 import type { Cadence } from "./cadence-kinds.ts";
 import { compiledCron } from "./cron/cron.ts";
+import { firesInDensestMinute } from "./densest-minute.ts";
 import { daysFromCivil, MS_PER_DAY } from "./zone/civil.ts";
 
 /** An average year of the Gregorian calendar. `carillon.per_year_of` has the same number. */
 export const yearMs = 31_556_952_000;
 
 const daysOfYear = yearMs / MS_PER_DAY;
+const minuteMs = 60_000;
+
+/**
+ * The fires of a year that a quota counts: the occurrences of a year. A cadence with several fires
+ * within a minute counts as if each minute were its densest one, if that is more. A rare crowd of fires
+ * so takes as much room as a lasting one. The slot of the schedule is 0 if it has none.
+ */
+export function firesPerYear(cadence: Cadence, slotMs = 0): number {
+  const most = firesInDensestMinute(cadence, slotMs);
+  const average = occurrencesPerYear(cadence);
+  return most > 1 ? Math.max(average, Math.floor((most * yearMs) / minuteMs)) : average;
+}
 
 /**
  * The number of occurrences in a year, rounded down, by the form of the cadence alone: of a cron
  * expression in its busiest year, else in an average one. A calendar and the ends of a window do not
  * lower it. A single instant has none.
  */
-export function firesPerYear(cadence: Cadence): number {
+function occurrencesPerYear(cadence: Cadence): number {
   switch (cadence.kind) {
     case "once":
     case "unreadable":
@@ -25,10 +38,10 @@ export function firesPerYear(cadence: Cadence): number {
     case "calendar-interval":
       return Math.floor(daysOfYear / (cadence.every * daysOfUnit[cadence.unit]));
     case "union":
-      return cadence.of.reduce((sum, member) => sum + firesPerYear(member), 0);
+      return cadence.of.reduce((sum, member) => sum + occurrencesPerYear(member), 0);
     case "calendared":
     case "window":
-      return firesPerYear(cadence.of);
+      return occurrencesPerYear(cadence.of);
   }
 }
 

@@ -108,7 +108,7 @@ export interface QuotaUse {
 export interface Quotas {
   prefix: string;
   schedules: QuotaUse;
-  /** Planned occurrences a minute on average. */
+  /** Planned occurrences a minute, on average or within the densest minute of each schedule. */
   firesPerMinute: QuotaUse;
   /** The bytes of payloads as JSON. */
   payloadBytes: QuotaUse;

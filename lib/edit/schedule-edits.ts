@@ -172,8 +172,8 @@ export async function deleteSchedule(deps: EditDeps, params: EditParams): Promis
 export const deleteSteps: EditSteps = {
   decide: async (_tx, { current, known }) => {
     // Later operations of the same wave may use the room.
-    const { cadence, payloadBytes } = current;
-    await known.quota.take(current.key, difference(usageOf(cadence, payloadBytes ?? 0), noUsage), "");
+    const used = usageOf(current, current.payloadBytes ?? 0);
+    await known.quota.take(current.key, difference(used, noUsage), "");
     return { edit: { change: "deleted", delete: true }, holdsAfter: [] };
   },
 };
@@ -228,7 +228,7 @@ export async function respec(
     const team = author.reach?.team ?? "";
     await known.quota.admitGroup(wanted.group, team, current.body.group);
     await known.refuseMovedGroup(current.key, wanted.group, current.body.group);
-    const before = usageOf(current.cadence, current.payloadBytes ?? 0);
+    const before = usageOf(current, current.payloadBytes ?? 0);
     await known.quota.take(current.key, changeBySpec(before, spec), team);
   }
   const holdChange = {

@@ -18,7 +18,7 @@ export const quotaWords: Readonly<Record<QuotaKind, string>> = {
 
 const minuteMs = 60_000;
 
-/** Planned fires a minute on average, rounded up: one fire a day is more than none. */
+/** Planned fires a minute, rounded up: one fire a day is more than none. */
 export function perMinute(perYear: number): number {
   return Math.ceil((perYear * minuteMs) / yearMs);
 }

@@ -12,7 +12,7 @@ export interface StoredUsage {
 
 /** Columns of a schedule `s`. */
 export const storedUsage = (tx: Tx) => tx`
-  s.team_id as "teamId", carillon.per_year_of(s.rule) as "perYear", coalesce(s.payload_bytes, 0) as "payloadBytes"`;
+  s.team_id as "teamId", carillon.per_year_of(s.rule, s.per_year) as "perYear", coalesce(s.payload_bytes, 0) as "payloadBytes"`;
 
 /** The room that a deleted schedule leaves to its team. */
 export function usageFreed({ scheduleId, teamId, perYear, payloadBytes }: StoredUsage): UsageChange {

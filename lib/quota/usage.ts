@@ -1,10 +1,11 @@
 import type { Cadence } from "../cadence/cadence-kinds.ts";
+import { durationMs } from "../cadence/duration.ts";
 import { firesPerYear } from "../cadence/fires-per-year.ts";
 
 /** The parts of quotas that schedules take, and those that edits take. */
 export interface Usage {
   schedules: number;
-  /** Planned occurrences in an average year. */
+  /** Planned occurrences in a year, or those of the densest minute in each minute of it. */
   perYear: number;
   payloadBytes: number;
   /**
@@ -16,9 +17,19 @@ export interface Usage {
 
 export const noUsage: Usage = { schedules: 0, perYear: 0, payloadBytes: 0, writtenBytes: 0 };
 
+/** The parts of a schedule that say when it fires. */
+interface Timed {
+  cadence: Cadence;
+  body: { slot: string | null };
+}
+
 /** The usage of one schedule. Its end lowers nothing: it counts until it is deleted. */
-export function usageOf(cadence: Cadence, payloadBytes: number): Usage {
-  return { ...noUsage, schedules: 1, perYear: firesPerYear(cadence), payloadBytes };
+export function usageOf(timed: Timed, payloadBytes: number): Usage {
+  return { ...noUsage, schedules: 1, perYear: perYearOf(timed), payloadBytes };
+}
+
+export function perYearOf({ cadence, body: { slot } }: Timed): number {
+  return firesPerYear(cadence, slot === null ? 0 : (durationMs(slot) ?? 0));
 }
 
 /**
@@ -27,11 +38,12 @@ export function usageOf(cadence: Cadence, payloadBytes: number): Usage {
  */
 export function changeBySpec(
   before: Usage,
-  { cadence, body: { payload, target } }: { cadence: Cadence; body: { payload: unknown; target: object } },
+  spec: Timed & { body: { payload: unknown; target: object } },
 ): Usage {
+  const { payload, target } = spec.body;
   const bytes = payloadBytesOf(payload);
   const writtenBytes = bytes + Buffer.byteLength(JSON.stringify(target));
-  return { ...difference(before, usageOf(cadence, bytes)), writtenBytes };
+  return { ...difference(before, usageOf(spec, bytes)), writtenBytes };
 }
 
 /** The length of a payload as JSON; 0 for none. */

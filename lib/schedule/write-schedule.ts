@@ -63,11 +63,11 @@ const headsInserted = (tx: Tx) => tx`
     heads as (
       insert into carillon.schedules (id, key, version, spec_version, shard, queue, held_since, held_until, group_key, tags, target_kind, target_id,
         calendar_id, max_fires, fires, overlap, deadline_ms, lane, priority, hold_after, end_look_at,
-        rule, phase, lagged, team_id, payload_bytes, created_at, created_by, updated_at, updated_by)
+        rule, phase, lagged, team_id, per_year, payload_bytes, created_at, created_by, updated_at, updated_by)
       select w.id, w.key, w.version, w.spec_version, w.shard, w.queue, w.held_since, w.held_until, w.group_key, coalesce(w.tags, '{}'), w.target_kind, t.id,
         w.calendar_id, w.max_fires, case when w.max_fires is not null then 0 end, w.overlap, w.deadline_ms,
         ${laneOfRow(tx, tx`w.team_id`)}, w.priority, w.hold_after, w.end_look_at,
-        ${ruleOfRow(tx)}, coalesce(w.phase, 0), w.lagged, w.team_id, w.payload_bytes, w.at, w.actor, w.at, w.actor
+        ${ruleOfRow(tx)}, coalesce(w.phase, 0), w.lagged, w.team_id, w.per_year, w.payload_bytes, w.at, w.actor, w.at, w.actor
       from wanted w join named t on t.name = w.target_name order by w.key
     )`;
 
@@ -147,6 +147,7 @@ export async function raiseVersions(tx: Tx, edits: readonly Raising[]): Promise<
         calendar_id = case when w.spec then w.calendar_id else s.calendar_id end,
         rule = case when w.spec then ${ruleOfRow(tx)} else s.rule end, phase = case when w.spec then coalesce(w.phase, 0) else s.phase end,
         lagged = case when w.spec then w.lagged else s.lagged end,
+        per_year = case when w.spec then w.per_year else s.per_year end,
         payload_bytes = case when w.spec then w.payload_bytes else s.payload_bytes end,
         max_fires = w.max_fires, fires = case when w.max_fires is not null then coalesce(s.fires, 0) end,
         overlap = w.overlap, deadline_ms = w.deadline_ms, lane = ${laneOfRow(tx, tx`s.team_id`)}, priority = w.priority, hold_after = w.hold_after,
@@ -168,11 +169,8 @@ function usageChange({ current, raised }: Pick<Raising, "current" | "raised">): 
   return { teamId: current.teamId, scheduleId: current.id, change: changeBy(current, raised) };
 }
 
-function changeBy(
-  { cadence, payloadBytes }: StoredSchedule,
-  { change, spec, deleted }: RaisedVersion,
-): Usage {
-  const before = usageOf(cadence, payloadBytes ?? 0);
+function changeBy(current: StoredSchedule, { change, spec, deleted }: RaisedVersion): Usage {
+  const before = usageOf(current, current.payloadBytes ?? 0);
   if (deleted === true) return difference(before, noUsage);
   if (spec === undefined) return noUsage;
   const changed = changeBySpec(before, spec);

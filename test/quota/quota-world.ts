@@ -56,7 +56,7 @@ export async function quotaWorldOf(api: OwnApi, ...quotas: string[]): Promise<Qu
         having (sum(u.schedules), sum(u.per_year), sum(u.payload_bytes)) <> (0, 0, 0)`),
     counted: () =>
       sums(api.sql<(Noted & { prefix: string })[]>`
-        select t.prefix, count(*)::int as schedules, sum(carillon.per_year_of(s.rule))::float8 as "perYear",
+        select t.prefix, count(*)::int as schedules, sum(carillon.per_year_of(s.rule, s.per_year))::float8 as "perYear",
           sum(octet_length(replace(case when v.payload = 'null' then '' else v.payload::text end, ' ', '')))::float8 as "payloadBytes"
         from carillon.schedules s join carillon.teams t on starts_with(s.key, t.prefix)
         join carillon.schedule_versions v on v.schedule_id = s.id and v.version = s.spec_version

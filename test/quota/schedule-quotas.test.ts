@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Issued } from "../api/issued-token.ts";
+import { type Issued, withToken } from "../api/issued-token.ts";
 import { putOf, type QuotaWorld, quotaWorld } from "./quota-world.ts";
 
 let world: QuotaWorld;
@@ -54,6 +54,66 @@ test("A bomb of schedules that run each second is refused with the number of fir
   expect((await world.put(`${prefix}0`, { when: "every 1m" }, by)).status).toBe(200);
   expect((await world.put(`${prefix}1`, { when: "*/2 * * * * *" }, by)).status).toBe(200);
   expect((await world.put(`${prefix}more`, { when: "* * * * *" }, by)).status).toBe(201);
+});
+
+const begin = "2030-06-01T09:00:00Z";
+
+test.each<[string, object]>([
+  ["a cron of one day", { when: "* 45-46 19 30 11 *" }],
+  ["a list of crons of one day", { when: ["0-29 45 19 30 11 *", "30-59 45 19 30 11 *"] }],
+  ["a window", { when: "every 1s", startsAt: begin, endsAt: "2030-06-01T09:02:00Z" }],
+  [
+    "a pulse in a window",
+    { when: "every 1s", startsAt: begin, endsAt: "2030-06-01T09:02:00Z", delivery: "pulse" },
+  ],
+  ["few fires", { when: "every 1s", maxFires: 120 }],
+])(
+  "Schedules that run each second for a minute or two are refused with the fires of that minute: %s",
+  async (_name, each) => {
+    const { prefix, by } = await teamWith("firesPerMinute=120");
+    const bomb = ["a", "b", "c"].map((name) => putOf(`${prefix}${name}`, each));
+    expect((await world.batch(bomb, by)).json).toMatchObject({
+      results: [
+        { status: 201 },
+        { status: 201 },
+        {
+          status: 422,
+          error: {
+            type: "urn:carillon:problem:quota",
+            errors: [{ message: "firesPerMinute: has 120, would have 180, may have 120" }],
+          },
+        },
+      ],
+    });
+    const { json } = await world.api.send("GET", "/v1/quotas", withToken(by));
+    expect(json).toMatchObject({ items: [{ firesPerMinute: { used: 120, allowed: 120 } }] });
+    expect(await world.noted()).toEqual(await world.counted());
+  },
+);
+
+test("Many schedules at one moment of the day take little of the quota of fires", async () => {
+  const { prefix, by } = await teamWith("firesPerMinute=1");
+  const daily = Array.from({ length: 500 }, (_, n) => putOf(`${prefix}${n}`, { when: "0 9 * * *" }));
+  expect((await world.batch(daily, by)).status).toBe(200);
+  expect((await world.counted())[prefix]?.schedules).toBe(500);
+});
+
+test("A slot counts the occurrences that it makes due at one moment, and a patch that takes it off frees them", async () => {
+  const { prefix, by } = await teamWith("firesPerMinute=60");
+  const each = { when: "* 9 1 1 *", slot: "1h" };
+  expect((await world.put(`${prefix}a`, each, by)).status).toBe(201);
+  const refused = await world.put(`${prefix}b`, each, by);
+  expect(problem(refused.json).errors).toMatchObject([
+    { message: "firesPerMinute: has 60, would have 120, may have 60" },
+  ]);
+  expect(await world.noted()).toEqual(await world.counted());
+  const patch = { body: { slot: null }, ...withToken(by) };
+  expect((await world.api.send("PATCH", `/v1/schedules/${prefix}a`, patch)).status).toBe(200);
+  expect(await world.noted()).toEqual(await world.counted());
+  expect((await world.put(`${prefix}b`, { ...each, slot: "30m" }, by)).status).toBe(201);
+  expect((await world.remove(`${prefix}b`, by)).status).toBe(204);
+  expect((await world.put(`${prefix}b`, { when: "* 9 1 1 *" }, by)).status).toBe(201);
+  expect(await world.noted()).toEqual(await world.counted());
 });
 
 test("Payloads count in bytes as JSON, also those that a patch changes", async () => {

@@ -36,7 +36,7 @@ begin
   ), moved as (
     update carillon.schedules s set team_id = p_team from free f, stop
     where s.id = f.id and (stop.key is null or f.key < stop.key)
-    returning s.id, f.former, carillon.per_year_of(s.rule) as per_year, coalesce(s.payload_bytes, 0) as payload_bytes,
+    returning s.id, f.former, carillon.per_year_of(s.rule, s.per_year) as per_year, coalesce(s.payload_bytes, 0) as payload_bytes,
       case when s.lane like 'grouped/%' then s.target_id end as grouped_target
   ), sums as (
     select c.team_id, (m.id / 262144)::int as block, sum(c.sign)::int as schedules, sum(c.sign * m.per_year)::bigint as per_year,

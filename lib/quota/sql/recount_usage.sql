@@ -15,7 +15,7 @@ declare
 begin
   select l.counted_block into strict v_block from carillon.team_list l;
   with counted as (
-    select s.team_id, count(*)::int as schedules, sum(carillon.per_year_of(s.rule))::bigint as per_year,
+    select s.team_id, count(*)::int as schedules, sum(carillon.per_year_of(s.rule, s.per_year))::bigint as per_year,
       sum(coalesce(s.payload_bytes, 0))::bigint as payload_bytes
     from carillon.schedules s
     where s.id >= v_block * 262144::bigint and s.id < (v_block + 1) * 262144::bigint and s.deleted_at is null and s.team_id is not null

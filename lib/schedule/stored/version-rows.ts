@@ -1,7 +1,7 @@
 import type { Cadence } from "../../cadence/cadence-kinds.ts";
 import { durationMs } from "../../cadence/duration.ts";
 import type { Tx } from "../../db/connect.ts";
-import { payloadBytesOf } from "../../quota/usage.ts";
+import { payloadBytesOf, perYearOf } from "../../quota/usage.ts";
 import type { Author } from "../shape/caller.ts";
 import type { Json } from "../shape/json.ts";
 import { queueClass, targetKind } from "../shape/queue-class.ts";
@@ -63,6 +63,7 @@ export function wantedRow(written: VersionWritten, author: Author): WantedRow {
       body: spec === undefined ? undefined : sparseBody(spec.body),
       payload: spec?.body.payload ?? undefined,
       payload_bytes: payloadBytes(spec),
+      per_year: perYearBySlot(spec),
       group_key: body.group ?? undefined,
       tags: body.tags.length === 0 ? undefined : body.tags,
       detail: written.detail ?? undefined,
@@ -103,6 +104,14 @@ function phaseOf(cadence: PlannedColumns | null): number | undefined {
   if (firstAt === null || everyMs === null) return undefined;
   const rest = firstAt.getTime() % everyMs;
   return rest < 0 ? rest + everyMs : rest;
+}
+
+/**
+ * The fires of a year, for a quota. Undefined without a slot: the rule of the schedule gives them then, and
+ * the rule is the same with every slot.
+ */
+function perYearBySlot(spec: Spec | undefined): number | undefined {
+  return spec === undefined || spec.body.slot === null ? undefined : perYearOf(spec);
 }
 
 /** True if `spread` or `slot` moves jobs behind their occurrences; else undefined. */
@@ -153,7 +162,7 @@ export function wantedRows(tx: Tx, wanted: readonly WantedRow[]) {
       select * from json_to_recordset(${JSON.stringify(rows)}::text::json) as w (
         kind int, id bigint, key text, shard smallint, version int, spec_version int, once_at timestamptz, first_at timestamptz,
         every_ms bigint, cadence_id int, phase bigint, pulse_lag_s int, body jsonb, payload jsonb, group_key text, tags text[], detail jsonb, fresh_version int, between boolean,
-        team_id int, payload_bytes int)
+        team_id int, payload_bytes int, per_year bigint)
       join json_to_recordset(${`[${kinds.join(",")}]`}::text::json) as k (
         kind int, change carillon.schedule_change, held_since timestamptz, held_until timestamptz, spec boolean, starts_at timestamptz,
         ends_at timestamptz, target jsonb, queue carillon.queue_class, serial boolean, target_kind text, target_name text, calendar_id int, lagged boolean,

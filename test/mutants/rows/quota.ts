@@ -21,6 +21,20 @@ export const quotaRows: readonly Mutant[] = [
     tests: ["test/quota/quota-race.test.ts"],
   },
   {
+    name: "quota: a schedule counts by its densest minute",
+    file: "lib/cadence/fires-per-year.ts",
+    text: "return most > 1 ?",
+    replacement: "return most > Number.MAX_VALUE ?",
+    tests: schedules,
+  },
+  {
+    name: "quota: a recount knows what a slot gathers",
+    file: "lib/schedule/stored/version-rows.ts",
+    text: "spec.body.slot === null ? undefined : perYearOf(spec)",
+    replacement: "spec.body.slot === null ? undefined : 0",
+    tests: schedules,
+  },
+  {
     name: "quota: operations of a batch use the room that earlier ones leave",
     file: check,
     text: "const before = of(used) + of(taken);",

@@ -17,7 +17,9 @@ const quotasSchema = z
   .strictObject({
     prefix: z.string(),
     schedules: usage("Schedules with a key of the prefix that are not deleted."),
-    firesPerMinute: usage("Their planned occurrences a minute on average, rounded up."),
+    firesPerMinute: usage(
+      "Their planned occurrences a minute, on average or within the densest minute of each schedule, rounded up.",
+    ),
     payloadBytes: usage("The bytes of their payloads as JSON."),
     payloadBytesPerDay: usage(
       "The bytes of payloads and targets that edits have written since midnight UTC, also those of old versions, of single fires and of deleted schedules.",
