@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "b6851fe65fe683e43a518b5889646452c3467344",
   lastMigration: 29,
-  migrationsDigest: "9842c5ad2f505403c26466901702a46b84cbb84adc921905c7fe234d921266cc",
+  migrationsDigest: "8ac73d4908a30e2639bb26bf73925954da2a5fbe9e863750283b3645871b334c",
 } as const;
