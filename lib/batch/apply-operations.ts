@@ -19,6 +19,7 @@ import { applyWaves } from "./apply-waves.ts";
 import { checkAhead } from "./check-ahead.ts";
 import { foreseeCredentials } from "./foresee-credentials.ts";
 import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
+import { jobsReplacedMax } from "./jobs-budget.ts";
 import { labelsMax } from "./lock-many.ts";
 import type { Applied, ApplyOptions, Operation } from "./operation.ts";
 
@@ -27,8 +28,8 @@ const attemptsMax = 10;
 
 /**
  * Applies many edits in one transaction, each as if it were alone, one after the other. Returns the
- * results in the order of the operations. Throws TooMuchAtOnce or TooManyLabels, without having changed
- * anything, if they do not fit into one transaction.
+ * results in the order of the operations. Throws TooMuchAtOnce, TooManyLabels or TooManyJobs, without
+ * having changed anything, if they do not fit into one transaction.
  */
 export function applyOperations(
   deps: EditDeps,
@@ -104,7 +105,7 @@ async function applyOnce(
   { allOrNothing = false, before, after }: ApplyOptions,
 ): Promise<{ applied: Applied[]; parcels: OutgoingParcel[] }> {
   const size = allOrNothing ? "allOrNothing" : "divided";
-  const most = { oneByOne: oneByOneMax[size], labelsMost: labelsMax[size] };
+  const most = { oneByOne: oneByOneMax[size], labelsMost: labelsMax[size], jobs: jobsReplacedMax[size] };
   await lockTeams(tx, teams);
   const passed = (await before?.(tx)) ?? new Set<number>();
   const wanted = operations.filter((_, index) => !passed.has(index));

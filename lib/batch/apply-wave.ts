@@ -26,6 +26,7 @@ import {
 import type { DecidedEdit } from "./divide-edits.ts";
 import { enqueueSteps } from "./enqueue-job.ts";
 import { afterFolded, isFoldable, mayFollow } from "./fold-edits.ts";
+import { type JobsBudget, spendJobs } from "./jobs-budget.ts";
 import type { ManyLocked } from "./lock-many.ts";
 import { makeShared, sharedToCome } from "./make-shared.ts";
 import type { Applied, Operation } from "./operation.ts";
@@ -57,10 +58,11 @@ export interface WavesDone {
   parcels: OutgoingParcel[];
 }
 
-/** How many operations of a transaction may be done one by one. */
+/** How many operations of a transaction may be done one by one, and how many jobs it may replace. */
 export interface Budget {
   most: number;
   used: number;
+  jobs: JobsBudget;
 }
 
 export function checkBudget({ most, used }: Budget, oneByOne: number): void {
@@ -110,6 +112,7 @@ export async function applyWave(
   const changes = decided.flatMap((each) =>
     "change" in each && each.isFolded !== true ? [each.change] : [],
   );
+  spendJobs(budget.jobs, made, changes);
   if (changes.length > 0 || left.length > 0) {
     // Cadences of folded edits are included: a cadence that is inserted later can close a deadlock
     // with another batch.

@@ -15,6 +15,8 @@ export interface WavesParams {
   teams: ReadonlySet<string>;
   /** Limit of operations that are done one by one. Claims and ticks wait meanwhile. */
   oneByOne: number;
+  /** Limit of jobs that are withdrawn and made. */
+  jobs: number;
   /** Limit of the groups and tags that are locked. Default: none, for the few edits of a handler. */
   labelsMost?: number;
   also?: AlsoPassing;
@@ -33,6 +35,7 @@ export async function applyWaves(
     labels,
     teams,
     oneByOne: most,
+    jobs,
     labelsMost = Number.POSITIVE_INFINITY,
     also,
     maker = makeAtOnce,
@@ -42,7 +45,8 @@ export async function applyWaves(
   if (operations.length === 0) return all;
   const locked = await lockMany(tx, operations, { labels, teams, also, labelsMost });
   if (locked === null) throw new RestartTransaction();
-  const budget = { most, used: 0 };
+  const shards = new Map([...locked.existing].map(([key, { shard }]) => [key, shard]));
+  const budget = { most, used: 0, jobs: { most: jobs, used: 0, operations, shards } };
   let left: (readonly Operation[])[] = [...Map.groupBy(operations, ({ key }) => key).values()];
   for (let isFirst = true; left.length > 0; isFirst = false) {
     checkBudget(budget, 0);

@@ -212,7 +212,7 @@ function howOf(error: unknown): PartFailed["how"] {
 
 /** From plain data, because a request that may be repeated keeps it. */
 function keptFailure(kept: unknown, cause?: unknown): Error {
-  if (typeof kept === "number") return new FewerFit("Too many schedules must be changed one by one.", kept);
+  if (typeof kept === "number") return new FewerFit("Too many schedules for one transaction.", kept);
   return new PartFailed(kept === "busy" ? "busy" : "failed", cause);
 }
 

@@ -97,6 +97,7 @@ async function applyOnce(
     labels: [],
     teams,
     oneByOne: Number.POSITIVE_INFINITY,
+    jobs: Number.POSITIVE_INFINITY,
     also,
   });
   refuseWhole(results);

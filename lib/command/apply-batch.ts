@@ -1,4 +1,6 @@
+import * as z from "zod";
 import { TooMuchAtOnce } from "../batch/apply-wave.ts";
+import { TooManyJobs } from "../batch/jobs-budget.ts";
 import { TooManyLabels } from "../batch/lock-many.ts";
 import type { ApplyOptions } from "../batch/operation.ts";
 import { boundStatements, inItsTime, TookTooLong } from "../db/bounded.ts";
@@ -67,11 +69,14 @@ const failuresMax = 20;
 const passesMax = 10;
 
 /**
- * How a part of a batch failed: too many operations, with the number that may fit, or otherwise. Plain
- * data, because it is kept with a request that may be repeated.
+ * How a part of a batch failed: too many operations, with the number that may fit and the order in
+ * which they are divided, or otherwise. Plain data, because it is kept with a request that may be
+ * repeated.
  */
 const failures = ["busy", "failed"] as const;
-type Failure = (typeof failures)[number] | number;
+type Failure = (typeof failures)[number] | number | z.infer<typeof ordered>;
+
+const ordered = z.object({ fit: z.number(), order: z.array(z.number()) });
 
 interface Item {
   index: number;
@@ -138,7 +143,7 @@ async function applyAtomic(deps: BatchDeps, commands: readonly Command[]): Promi
   try {
     return await applyCommands(deps, readCommands(commands, deps.acceptance), { allOrNothing: true });
   } catch (error) {
-    if (error instanceof TooMuchAtOnce || error instanceof TooManyLabels)
+    if (error instanceof TooMuchAtOnce || error instanceof TooManyJobs || error instanceof TooManyLabels)
       throw new Refusal("impossible", error.message);
     if (!(error instanceof UnfoldingTooLong)) throw error;
     throw new Refusal("impossible", `${error.message} Send fewer at once.`);
@@ -180,8 +185,7 @@ async function applyPass(batch: Batch, items: readonly Item[]): Promise<void> {
     if (first === undefined) return;
     const failure = await applyPart(pass, sent);
     if (failure === null) return;
-    if (sent.length > 1)
-      throw typeof failure === "number" ? new FewerFit("Too many operations.", failure) : new PartFailed();
+    if (sent.length > 1) throw partFailure(failure);
     pass.failed += 1;
     leave(pass, first, failure === "busy" ? "busy" : "failed");
   };
@@ -191,6 +195,12 @@ async function applyPass(batch: Batch, items: readonly Item[]): Promise<void> {
 /** Tells `inHalves` to try each half. */
 class PartFailed extends Error {
   override readonly name = "PartFailed";
+}
+
+function partFailure(failure: Failure): Error {
+  if (typeof failure === "string") return new PartFailed();
+  const { fit, order } = typeof failure === "number" ? { fit: failure, order: undefined } : failure;
+  return new FewerFit("Too many operations.", fit, order);
 }
 
 /** Applies operations in one transaction. Null if they are done, otherwise how they failed. */
@@ -220,11 +230,14 @@ async function boundedPart(tx: Tx): Promise<ReadonlySet<number>> {
 }
 
 function keptFailure(kept: unknown): Failure {
-  return typeof kept === "number" ? kept : (failures.find((each) => each === kept) ?? "failed");
+  if (typeof kept === "number") return kept;
+  const { data } = ordered.safeParse(kept);
+  return data ?? failures.find((each) => each === kept) ?? "failed";
 }
 
 function failureOf(error: unknown): Failure {
-  if (error instanceof FewerFit) return error.fit;
+  if (error instanceof FewerFit)
+    return error.order === undefined ? error.fit : { fit: error.fit, order: [...error.order] };
   const isOfTheMoment =
     isPassingFailure(error) || error instanceof TookTooLong || error instanceof PassingConflict;
   return isOfTheMoment ? "busy" : "failed";

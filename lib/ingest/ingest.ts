@@ -1,9 +1,11 @@
 import { ChangeMessageVisibilityBatchCommand } from "@aws-sdk/client-sqs";
 import type { SQSRecord } from "aws-lambda";
+import { byShard, TooManyJobs } from "../batch/jobs-budget.ts";
 import { gotNoAnswer } from "../config/aws.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { eachWithinLimit } from "../job/schema-time.ts";
 import { errorText } from "../log/error-text.ts";
+import { inParts } from "../quarantine/in-halves.ts";
 import { applyChunk, deadOf } from "./apply-chunk.ts";
 import { type DeadCommand, markTold, untold } from "./dead-commands.ts";
 import { type DeadLetter, sendDeadLetters } from "./dead-letters.ts";
@@ -143,8 +145,8 @@ function unread({ messageId, place, command, refusal }: NotUnderstood): DeadComm
 
 /**
  * Applies entries in one transaction. If that fails for a reason that will not pass, or is too much
- * for one transaction, it is tried in halves, down to the failing command. The message of that
- * command stays, and SQS moves it to the dead-letter queue in the end.
+ * for one transaction, it is tried in halves or smaller parts, down to the failing command. The
+ * message of that command stays, and SQS moves it to the dead-letter queue in the end.
  */
 async function applyEntries(run: Run, entries: readonly Entry[]): Promise<void> {
   const messages = [...new Set(entries.map(({ messageId }) => messageId))];
@@ -160,9 +162,9 @@ async function applyEntries(run: Run, entries: readonly Entry[]): Promise<void> 
       run.deps.log.error("ingest.failed", { messages: messages.length, error: errorText(error) });
       return;
     }
-    const half = Math.ceil(entries.length / 2);
-    await applyEntries(run, entries.slice(0, half));
-    await applyEntries(run, entries.slice(half));
+    const keyOf = ({ understood }: Entry) => understood?.operation.key;
+    const order = error instanceof TooManyJobs ? byShard(entries, error.shards, keyOf) : entries;
+    for (const part of inParts(order, error)) await applyEntries(run, part);
   }
 }
 

@@ -35,10 +35,13 @@ export async function blameOnceLocked<T>(work: (noteLocked: () => void) => Promi
 export class FewerFit extends Error {
   override readonly name: string = "FewerFit";
   readonly fit: number;
+  /** The places of the rows in the order in which they should be cut into parts, if it is another one. */
+  readonly order: readonly number[] | undefined;
 
-  constructor(message: string, fit: number) {
+  constructor(message: string, fit: number, order?: readonly number[]) {
     super(message);
     this.fit = fit;
+    this.order = order;
   }
 }
 
@@ -81,17 +84,23 @@ export async function inHalves<Item>(
       const [item] = part;
       if (part.length === 1 && item !== undefined) halved.failed.push({ item, error });
       // The first part is pushed last, and so done first, which keeps the order of items.
-      else open.push(...inParts(part, error).reverse());
+      else open.push(...inParts(inOrder(part, error), error).reverse());
     }
   }
   return halved;
+}
+
+function inOrder<Item>(items: readonly Item[], error: unknown): readonly Item[] {
+  const order = error instanceof FewerFit ? error.order : undefined;
+  // A batch of which some rows were left out meanwhile is cut as it is.
+  return order?.length === items.length ? order.flatMap((place) => items.slice(place, place + 1)) : items;
 }
 
 /**
  * Cuts a failed batch into halves, or into parts of the size that the failure names: halving down
  * to that size could use up the time of every attempt.
  */
-function inParts<Item>(items: readonly Item[], error: unknown): (readonly Item[])[] {
+export function inParts<Item>(items: readonly Item[], error: unknown): (readonly Item[])[] {
   const half = Math.ceil(items.length / 2);
   const size = error instanceof FewerFit ? Math.max(1, Math.min(half, error.fit)) : half;
   return Array.from({ length: Math.ceil(items.length / size) }, (_, n) =>

@@ -7,6 +7,7 @@ import { bulkMax } from "../../lib/api/request/job-filter.ts";
 import { bodyBytesMax, bodyValuesMax } from "../../lib/api/request/json-body.ts";
 import { batchMax } from "../../lib/api/routes/batch-routes.ts";
 import { forecastMinutesMax } from "../../lib/api/routes/forecast-routes.ts";
+import { jobsReplacedMax } from "../../lib/batch/jobs-budget.ts";
 import { labelsMax } from "../../lib/batch/lock-many.ts";
 import { inputDepthMax } from "../../lib/command/json-depth.ts";
 import { attemptsMax, sendingTimeouts } from "../../lib/config/aws.ts";
@@ -67,6 +68,10 @@ const limits: readonly (readonly [what: string, is: string])[] = [
   ],
   ["Operations in one batch", count(batchMax)],
   ["Different groups and tags of an all-or-nothing batch", count(labelsMax.allOrNothing)],
+  [
+    "Jobs that a transaction of a batch replaces; that an atomic batch replaces",
+    `${count(jobsReplacedMax.divided)}; ${count(jobsReplacedMax.allOrNothing)}`,
+  ],
   ["Jobs that one bulk request cancels or retries", count(bulkMax)],
   [
     "Minutes of a forecast; days ahead at which it begins",

@@ -133,7 +133,12 @@ test("a hold of a group waits for pulses under edit, and finds them as they are 
   for (const key of ["a", "b"]) await world.put(key, { ...pulse, group: "g" });
   let paused: Promise<unknown> = Promise.resolve();
   await world.sql.begin(async (tx) => {
-    await applyWaves(tx, [patch("a", 1), patch("b", 1)], { labels: [], teams: new Set(), oneByOne: 0 });
+    await applyWaves(tx, [patch("a", 1), patch("b", 1)], {
+      labels: [],
+      teams: new Set(),
+      oneByOne: 0,
+      jobs: 0,
+    });
     paused = pauseLabel(deps(), { label: { scope: "group", name: "g" }, caller }, unbounded);
     await until("the walk waits for a row", async () => (await waitingLocks(world.sql)) > 0);
   });

@@ -47,6 +47,20 @@ test("One bad item of a thousand costs about twenty attempts", async () => {
   expect(asked.length).toBeLessThanOrEqual(22);
 });
 
+test("Items of which fewer fit are cut into parts in the order that the failure names", async () => {
+  const parts: (readonly number[])[] = [];
+  const act = async (part: readonly number[]) => {
+    if (part.length > 2) throw new FewerFit("Too many.", 2, [5, 3, 1, 0, 2, 4]);
+    parts.push(part);
+  };
+  expect(await inHalves(numbers(6), act, always)).toEqual({ failed: [], left: [] });
+  expect(parts).toEqual([
+    [5, 3],
+    [1, 0],
+    [2, 4],
+  ]);
+});
+
 test.each([
   ["a connection that is lost", new ConnectionLost("gone")],
   ["a failure that all of them share", new OfNoRow(new Error("locked"))],

@@ -25,6 +25,20 @@ export const batchRows: readonly Mutant[] = [
     tests: ["test/batch/apply-operations.test.ts", "test/api/batch.test.ts"],
   },
   {
+    name: "a divided batch closes the gates for at most 4,000 jobs that it replaces",
+    file: "lib/batch/jobs-budget.ts",
+    text: "divided: 4_000,",
+    replacement: "divided: 15_000,",
+    tests: ["test/batch/dense-edits.test.ts"],
+  },
+  {
+    name: "a batch that is divided because of its jobs is divided by shards",
+    file: "lib/batch/jobs-budget.ts",
+    text: "items.toSorted((a, b) => shardOf(a) - shardOf(b))",
+    replacement: "[...items]",
+    tests: ["test/batch/dense-edits.test.ts"],
+  },
+  {
     name: "edits done one by one in earlier waves count",
     file: "lib/batch/apply-waves.ts",
     text: "budget.used += wave.oneByOne + 1;",
