@@ -41,6 +41,11 @@ describe("the pages", () => {
   });
 });
 
+test.each(pages)("%s lists the resources of a stack by a command that lists more than a hundred", (page) => {
+  // `describe-stack-resources` ends after a hundred, and the default template has more.
+  expect(read(page)).not.toContain("describe-stack-resources");
+});
+
 describe("the threats of docs/security.md", () => {
   const section = /\n## Threats and defences\n(.*?)\n## /s.exec(read("docs/security.md"))?.[1] ?? "";
   const rows = [...section.matchAll(/^\| (.+?) \| (.+?) \| (.+) \| (.+?) \|$/gm)]

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import postgres from "postgres";
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { severityOf } from "../infra/watch/severity.ts";
 import { synthesised } from "./infra/synthesised.ts";
 import { testDatabase } from "./support/database.ts";
@@ -42,12 +42,45 @@ describe("the runbook", () => {
   });
 });
 
-test("every query of the runbook runs on a migrated database", async () => {
-  const queries = [...text.matchAll(/^```sql\n(.*?)^```/gms)].map(([, query = ""]) => query);
+/** The role is made by several statements; each other block is one query. */
+const blocks = [...text.matchAll(/^```sql\n(.*?)^```/gms)].map(([, block = ""]) => block);
+const roles = blocks.filter((block) => block.startsWith("create role"));
+const queries = blocks.filter((block) => block.startsWith("select"));
+
+test("every block of SQL in the runbook is a query, or makes the login for queries", () => {
   expect(queries.length).toBeGreaterThan(5);
-  const database = await testDatabase();
-  const sql = postgres(database.url, { max: 1 });
-  for (const query of queries) await sql.unsafe(query);
-  await sql.end();
-  await database.drop();
+  expect(roles).toHaveLength(1);
+  expect(queries.length + roles.length).toBe(blocks.length);
+});
+
+describe("a migrated database", () => {
+  let sql: postgres.Sql;
+  let drop: () => Promise<void>;
+
+  beforeAll(async () => {
+    const database = await testDatabase();
+    sql = postgres(database.url, { max: 1 });
+    drop = async () => {
+      await sql.end();
+      await database.drop();
+    };
+  });
+
+  afterAll(() => drop());
+
+  test("every query of the runbook runs on a migrated database", async () => {
+    for (const query of queries) await sql.unsafe(query);
+  });
+
+  test("the login of the runbook runs its queries, and reads no token", async () => {
+    // Roles belong to the whole server, so the transaction that makes the login is rolled back.
+    const refused = sql.begin(async (tx) => {
+      await tx.unsafe(roles.join("\n"));
+      await tx`set local role oncall`;
+      for (const query of queries) await tx.unsafe(query);
+      expect(await tx`select pg_has_role('pg_signal_backend', 'usage') as ends`).toEqual([{ ends: true }]);
+      await tx`select hash from carillon.tokens`;
+    });
+    await expect(refused).rejects.toThrow("permission denied for table tokens");
+  });
 });
