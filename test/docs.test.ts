@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { commandTable } from "../lib/cli/commands/command-table.ts";
 import { constructPage } from "./support/construct-page.ts";
 import { settingAreas } from "./support/setting-areas.ts";
 import { optionsOf } from "./support/settings-options.ts";
@@ -39,6 +40,35 @@ describe("the pages", () => {
       if (anchor !== undefined) expect(anchorsOf(linked), target).toContain(anchor);
     }
   });
+});
+
+/** The words after `carillon` where a line or a span of code begins with it, or where npx starts it. */
+function commandsIn(page: string): string[] {
+  const spans = [...read(page).matchAll(/`([^`\n]+)`|^```(?:sh|text)\n(.*?)^```/gms)].map(
+    ([, span, block]) => span ?? block ?? "",
+  );
+  return spans.flatMap((code) =>
+    [...code.matchAll(/(?:^|\bnpx )carillon ([a-z][a-z-]*)/gm)].map(([, word = ""]) => word),
+  );
+}
+
+// `carillon ready` is a line that a program prints.
+const known = new Set([
+  ...commandTable.flatMap(({ name, alias }) => [name, alias]),
+  "help",
+  "version",
+  "ready",
+]);
+
+test.each(pages.filter((page) => page !== "docs/decisions.md"))(
+  "%s names only commands of the CLI that exist",
+  (page) => {
+    expect(commandsIn(page).filter((word) => !known.has(word))).toEqual([]);
+  },
+);
+
+test("the pages name more than thirty commands of the CLI", () => {
+  expect(new Set(pages.flatMap(commandsIn)).size).toBeGreaterThan(30);
 });
 
 test.each(pages)("%s lists the resources of a stack by a command that lists more than a hundred", (page) => {
