@@ -24,12 +24,10 @@ const CONNECTIONS_MAX = 5_000;
 /** Aurora's upper limit where the cluster may shrink below one capacity unit. */
 const CONNECTIONS_OF_SMALL_MAX = 2_000;
 const GIB_PER_CAPACITY_UNIT = 2;
-/** Postgres' own default: the memory of a database that was made elsewhere is not known. */
-const CONNECTIONS_ELSEWHERE = 100;
 
 /**
  * How many connections the database accepts: the number that is set, else the number that its
- * memory allows at its largest size, else Postgres' default.
+ * memory allows at its largest size. The memory of a database that was made elsewhere is not known.
  */
 export function maxConnections(settings: BudgetSettings): number {
   if (settings.databaseMaxConnections !== undefined) return settings.databaseMaxConnections;
@@ -37,7 +35,8 @@ export function maxConnections(settings: BudgetSettings): number {
     const most = settings.databaseCapacityMin < 1 ? CONNECTIONS_OF_SMALL_MAX : CONNECTIONS_MAX;
     return Math.min(most, settings.databaseCapacityMax * GIB_PER_CAPACITY_UNIT * CONNECTIONS_PER_GIB);
   }
-  if (settings.database !== "rds") return CONNECTIONS_ELSEWHERE;
+  if (settings.database !== "rds")
+    throw new Error(`databaseMaxConnections: an ${settings.database} database needs it`);
   const memory = memoryGiB(settings.databaseClass);
   if (memory === undefined)
     throw new Error(

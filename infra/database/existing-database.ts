@@ -1,25 +1,15 @@
 import { SecurityGroup } from "aws-cdk-lib/aws-ec2";
 import { DatabaseInstance } from "aws-cdk-lib/aws-rds";
 import type { Construct } from "constructs";
-import { z } from "zod";
 import type { OwnKeys } from "../keys/own-keys.ts";
 import type { Settings } from "../settings.ts";
 import { admitByIam, type DatabaseServer } from "./database-server.ts";
-import { described } from "./database-settings.ts";
+import { existingDescription } from "./database-settings.ts";
 import { givenSecret } from "./given-secret.ts";
-
-const description = z.object({
-  databaseHost: z.string(),
-  databaseSecretArn: z.string(),
-  databaseInstanceId: z.string(),
-  databaseResourceId: z.string(),
-  databaseSecurityGroupId: z.string(),
-  databaseMaxConnections: z.number(),
-});
 
 /** An existing RDS instance. The template does not manage the instance. */
 export function existingDatabase(scope: Construct, settings: Settings, { secrets }: OwnKeys): DatabaseServer {
-  const known = described(settings, description);
+  const known = existingDescription.parse(settings);
   const securityGroup = SecurityGroup.fromSecurityGroupId(
     scope,
     "SecurityGroup",

@@ -3,20 +3,13 @@ import { readFileSync } from "node:fs";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Construct } from "constructs";
-import { z } from "zod";
 import { admitReader } from "../keys/admit-reader.ts";
 import type { OwnKeys } from "../keys/own-keys.ts";
 import type { Settings } from "../settings.ts";
 import { acknowledge } from "../watch/acknowledge.ts";
 import type { DatabaseServer, DatabaseUser } from "./database-server.ts";
-import { described } from "./database-settings.ts";
+import { externalDescription } from "./database-settings.ts";
 import { givenSecret } from "./given-secret.ts";
-
-const description = z.object({
-  databaseHost: z.string(),
-  databaseSecretArn: z.string(),
-  databaseMaxConnections: z.number(),
-});
 
 /** Lambda's limit is 4 KB for all variables: room for one certificate, not for a bundle. */
 const CERTIFICATE_CHARACTERS_MAX = 2_200;
@@ -26,11 +19,7 @@ const CERTIFICATE_CHARACTERS_MAX = 2_200;
  * secret of its own, made here; only this function and the migration can read it.
  */
 export function externalDatabase(scope: Construct, settings: Settings, { secrets }: OwnKeys): DatabaseServer {
-  const known = described(settings, description);
-  if (settings.functionsInVpc && settings.databaseNetworks.length === 0)
-    throw new Error(
-      "databaseNetworks: give the networks of the external database, such as 10.20.0.0/16; functions in a VPC can connect to no others",
-    );
+  const known = externalDescription.parse(settings);
   const secret = (role: DatabaseUser) =>
     roleSecret(scope, role, { passwords: settings.databasePasswords, key: secrets });
   const roleSecrets: Record<DatabaseUser, Secret> = {

@@ -46,8 +46,8 @@ export const databaseSettings = {
   databasePrepare: yesOrNo().optional(),
   /**
    * How many connections the database accepts. Default: 100 for each GiB of its memory, for an
-   * Aurora cluster at its largest; 100 for a database that was made elsewhere. A change of this setting
-   * alone takes effect at the next restart of the database.
+   * Aurora cluster at its largest. An existing or external database needs the number that it accepts
+   * (`show max_connections`). A change of this setting alone takes effect at the next restart of the database.
    */
   databaseMaxConnections: wholeNumber(50, 20_000).optional(),
   /** The initial storage in GiB; it grows automatically to five times this size. */

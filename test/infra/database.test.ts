@@ -54,7 +54,7 @@ describe("the connection budget", () => {
     expect(takenBy({ databaseClass: "r6gd.16xlarge" })).toBe(5_000);
     expect(takenBy({ databaseClass: "x2iedn.xlarge", databaseMaxConnections: 900 })).toBe(900);
     expect(() => takenBy({ databaseClass: "x2iedn.xlarge" })).toThrow("set databaseMaxConnections");
-    expect(takenBy({ database: "existing" })).toBe(100);
+    expect(() => takenBy({ database: "existing" })).toThrow("databaseMaxConnections");
     expect(takenBy({ database: "external", databaseMaxConnections: 400 })).toBe(400);
   });
 

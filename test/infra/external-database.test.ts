@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Match } from "aws-cdk-lib/assertions";
 import { beforeAll, expect, test } from "vitest";
@@ -127,7 +128,7 @@ test("behind an external database's unknown pooler, statements are prepared by n
 });
 
 test("an unreachable external database and settings without effect are refused with the remedy", () => {
-  expect(() => synthesised(external)).toThrow("give that VPC as vpcId, or run functions outside");
+  expect(() => synthesised(external)).toThrow("give that VPC as vpcId, with vpcSubnetIds");
   expect(() => synthesised({ ...external, ...brought })).toThrow("databaseNetworks: give the networks");
   expect(() => synthesised({ ...outside, databaseNetworks: "10.0.0.0/8" })).toThrow("leave it out");
   expect(() => synthesised({ ...outside, ...brought })).toThrow("leave out vpcId, vpc and endpoints");
@@ -140,4 +141,21 @@ test("an unreachable external database and settings without effect are refused w
   const { databaseMaxConnections, ...uncounted } = outside;
   expect(() => synthesised(uncounted)).toThrow("also needs databaseMaxConnections");
   expect(() => synthesised({ ...outside, databaseCaFile: "/nowhere.pem" })).toThrow("databaseCaFile: ");
+});
+
+test("all faults of an external database are refused at once", () => {
+  const refused = () => synthesised({ database: "external", databaseInstanceId: "shop" });
+  expect(refused).toThrow("databaseInstanceId: it is only for database existing");
+  expect(refused).toThrow("also needs databaseHost, databaseSecretArn, databaseMaxConnections");
+  expect(refused).toThrow("or run functions outside of a VPC with functionsInVpc=false");
+});
+
+test("the example of an external database in docs/deploy.md can be deployed as it is", () => {
+  const page = readFileSync(new URL("../../docs/deploy.md", import.meta.url), "utf8");
+  const [, example = ""] = /```json\n(\{\n {2}"carillon:database": "external".*?)```/s.exec(page) ?? [];
+  const given = z.record(z.string(), z.unknown()).parse(JSON.parse(example));
+  const settings = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name.replace("carillon:", ""), value]),
+  );
+  expect(synthesised(settings).ofType("AWS::RDS::DBInstance")).toEqual([]);
 });

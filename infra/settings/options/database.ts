@@ -45,8 +45,9 @@ export interface DatabaseOptions {
   readonly databasePrepare?: boolean | undefined;
   /**
    * How many connections the database accepts. Default: 100 for each GiB of its memory, for an
-   * Aurora cluster at its largest; 100 for a database that was made elsewhere. A change of this
-   * setting alone takes effect at the next restart of the database.
+   * Aurora cluster at its largest. An existing or external database needs the number that it accepts
+   * (`show max_connections`). A change of this setting alone takes effect at the next restart of the
+   * database.
    */
   readonly databaseMaxConnections?: number | undefined;
   /**
