@@ -40,7 +40,18 @@ const stackShape = z.object(stackSettings);
 /** Reads the settings from the context, and reports every fault in one error. */
 export function settingsFrom(node: Node): Settings {
   const given = givenIn(node).filter(([name]) => !(name in stackSettings));
-  return read(Object.fromEntries(given), PREFIX);
+  return read(Object.fromEntries(given), { prefix: PREFIX, faults: withoutPrefix(node) });
+}
+
+/**
+ * Context that is named as a setting would have no effect. Only this repository's own app refuses it: an app
+ * that makes the construct may have such context for itself.
+ */
+function withoutPrefix(node: Node): string[] {
+  const context: Record<string, unknown> = node.getAllContext();
+  return [...Object.keys(settingsShape.shape), ...Object.keys(stackSettings)]
+    .filter((name) => name in context)
+    .map((name) => `${name}: it is not read; did you mean ${PREFIX}${name}?`);
 }
 
 /** The stack name of this repository's own app. */
@@ -62,21 +73,24 @@ function givenIn(node: Node): [name: string, value: unknown][] {
  * their defaults.
  */
 export function checkedSettings(given: GivenSettings): Settings {
-  return read(given, "");
+  return read(given, { prefix: "", faults: [] });
 }
 
 /** The settings of a file, or as texts, checked in the same way. */
 export function settingsOfValues(given: Readonly<Record<string, unknown>>): Settings {
-  return read(given, "");
+  return read(given, { prefix: "", faults: [] });
 }
 
-function read(given: object, prefix: string): Settings {
+function read(
+  given: object,
+  { prefix, faults: others }: { prefix: string; faults: readonly string[] },
+): Settings {
   const result = settingsShape.safeParse(given);
-  if (result.success) return result.data;
-  const faults = result.error.issues.map((issue) => {
+  if (result.success && others.length === 0) return result.data;
+  const faults = (result.error?.issues ?? []).map((issue) => {
     if (issue.code !== "unrecognized_keys") return `${prefix}${String(issue.path[0])}: ${issue.message}`;
     const known = Object.keys(settingsShape.shape).join(", ");
     return `${issue.keys.map((key) => prefix + key).join(", ")}: there is no such setting; the settings are ${known}`;
   });
-  throw new Error(["These settings cannot be used:", ...faults].join("\n  "));
+  throw new Error(["These settings cannot be used:", ...others, ...faults].join("\n  "));
 }

@@ -70,6 +70,18 @@ test("all faults of the settings are reported in one error, each with the settin
   expect(() => read(wrong)).toThrow("carillon:databaseProtected: it takes true or false");
 });
 
+test("context named as a setting without the prefix is refused by this repository's app, and left to an app of one's own", () => {
+  const context = { databaseProtected: "false", stackName: "Orders", "carillon:tickShards": "many", mine: 1 };
+  expect(() => read(context)).toThrow(
+    "databaseProtected: it is not read; did you mean carillon:databaseProtected?",
+  );
+  expect(() => read(context)).toThrow("stackName: it is not read; did you mean carillon:stackName?");
+  expect(() => read(context)).toThrow("carillon:tickShards: ");
+  expect(read({ mine: 1 })).toEqual(defaultSettings);
+  const theirs = new Stack(new App({ context: { ...context, "aws:cdk:bundling-stacks": [] } }), "Theirs");
+  expect(() => new Carillon(theirs, "Carillon")).not.toThrow();
+});
+
 test("an allow-list cannot match every resource: account, region and a name are needed", () => {
   for (const arn of [
     "*",
