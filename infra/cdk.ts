@@ -1,4 +1,6 @@
-/** The exports of `carillon-cdk`. */
+/** The exports of `carillon-cdk`, after the check of the version of Node. */
+import "../lib/config/node-version.ts";
+
 export { Carillon, type CarillonProps } from "./carillon.ts";
 export type { Handlers } from "./functions/handlers.ts";
 export type { CarillonParts, CarillonResources } from "./parts.ts";

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { findPackageJSON } from "node:module";
+import module from "node:module";
 import path from "node:path";
 import { packageRoot as root } from "../package-root.ts";
 import { bundledInstead } from "./function-format.ts";
@@ -73,7 +73,7 @@ export class FunctionCode {
 /** Without it the CDK would bundle in a container, where the paths of the handlers do not exist. */
 function refuseWithoutEsbuild(): void {
   try {
-    findPackageJSON("esbuild", import.meta.url);
+    module.findPackageJSON("esbuild", import.meta.url);
   } catch (cause) {
     throw new Error(
       "handlersEntry: your handlers are bundled with esbuild, which is not installed; run `npm install --save-dev esbuild`.",

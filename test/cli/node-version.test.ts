@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
+import { build } from "esbuild";
 import { expect, test } from "vitest";
 import cdkJson from "../../cdk.json" with { type: "json" };
 import packageJson from "../../package.json" with { type: "json" };
@@ -27,6 +28,7 @@ async function run(version: string, ...args: string[]) {
 test.each([
   ["The CLI", ["lib/cli/main.ts", "help"]],
   ["The check before `npm start`", ["lib/tools/node-version.js"]],
+  ["The construct", ["infra/cdk.ts"]],
 ])("%s says in one sentence that Node is too old, and accepts the oldest that is enough", async (_, args) => {
   for (const old of ["18.20.8", "22.17.1"]) {
     const { code, stdout, stderr } = await run(old, ...args);
@@ -36,6 +38,22 @@ test.each([
     );
   }
   for (const enough of [`${needed}.0`, "24.0.0"]) expect((await run(enough, ...args)).code).toBe(0);
+});
+
+test("an older Node links the construct: it imports nothing by name that only newer ones have", async () => {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: ["infra/cdk.ts"],
+    bundle: true,
+    packages: "external",
+    format: "esm",
+    platform: "node",
+    write: false,
+  });
+  const imports = outputFiles.flatMap(({ text }) => text.match(/^import .*"node:.*$/gm) ?? []);
+  expect(imports.length).toBeGreaterThan(3);
+  // Static imports are linked before the check of the version runs.
+  expect(imports.filter((line) => line.includes("findPackageJSON"))).toEqual([]);
 });
 
 test("`npm start` and `cdk` check the version of Node first", () => {

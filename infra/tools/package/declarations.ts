@@ -12,7 +12,7 @@ export function copyDeclarations(from: string, to: string, sources: readonly str
     seen.add(file);
     cpSync(path.join(from, file), path.join(to, file));
     const text = readFileSync(path.join(from, file), "utf8");
-    for (const [, name = ""] of text.matchAll(/(?:from |import\()"(\.[^"]+)"/g))
+    for (const [, name = ""] of text.matchAll(/(?:from |import |import\()"(\.[^"]+)"/g))
       copy(path.join(path.dirname(file), declarationOf(name)));
   };
   for (const source of sources) copy(declarationOf(source));
