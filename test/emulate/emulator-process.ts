@@ -7,6 +7,9 @@ import { freeLoopbackPort } from "../../lib/tools/local/free-port.ts";
 export const pinned = "ministack==1.5.33";
 const program = process.env["CARILLON_EMULATOR"] ?? "ministack";
 
+/** The output where the program is missing. */
+export const notInstalled = `Nothing was tried: ministack is not installed. docs/localstack.md#another-emulator-without-docker says how to install ${pinned}; or name its program in CARILLON_EMULATOR.`;
+
 const STARTS_MS_MAX = 60_000;
 const LOOK_AGAIN_MS = 200;
 
@@ -25,10 +28,12 @@ export async function startEmulator(): Promise<EmulatorProcess | undefined> {
   // inherited.
   const { AWS_ENDPOINT_URL: _, ...env } = process.env;
   const child = spawn(program, [], { env: { ...env, GATEWAY_PORT: String(port) }, stdio: "ignore" });
+  const isStarted = await new Promise<boolean>((resolve) => {
+    child.once("spawn", () => resolve(true));
+    child.once("error", () => resolve(false));
+  });
+  if (!isStarted) return undefined;
   const exited = once(child, "exit");
-  const failed = once(child, "error").then(([error]: unknown[]) => error);
-  const started = await Promise.race([once(child, "spawn").then(() => undefined), failed]);
-  if (started !== undefined) return undefined;
   const url = `http://127.0.0.1:${port}`;
   const until = Date.now() + STARTS_MS_MAX;
   while (!(await answers(`${url}/_ministack/health`))) {

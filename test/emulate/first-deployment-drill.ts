@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type EmulatorEnvironment, emulatorAt } from "../../infra/tools/localstack/emulator.ts";
 import { deployTo, stackName } from "./deployment.ts";
-import { startEmulator } from "./emulator-process.ts";
+import { notInstalled, startEmulator } from "./emulator-process.ts";
 import { gapsOf } from "./gaps.ts";
 import { callByQuery, callByTarget, elements } from "./services.ts";
 
@@ -34,7 +34,8 @@ const unprotected = { databaseProtected: false };
 for (const walk of [unprotectedFirst, protectedFirst]) {
   const emulator = await startEmulator();
   if (emulator === undefined) {
-    say("Nothing was tried: ministack is not installed (docs/localstack.md).");
+    say(notInstalled);
+    process.exitCode = 1;
     break;
   }
   const folder = mkdtempSync(path.join(tmpdir(), "carillon-drill-"));

@@ -11,7 +11,7 @@ import { type Arrived, SmokeQueue } from "../smoke/smoke-queue.ts";
 import { smokeSettings } from "../smoke/smoke-settings.ts";
 import { baseBackup } from "./base-backup.ts";
 import { apiAddress, deployTo } from "./deployment.ts";
-import { startEmulator } from "./emulator-process.ts";
+import { notInstalled, startEmulator } from "./emulator-process.ts";
 import { gapsOf } from "./gaps.ts";
 
 /**
@@ -29,7 +29,8 @@ const lostIdsMin = 1_000_000_000;
 
 const emulatorProcess = await startEmulator();
 if (emulatorProcess === undefined) {
-  say("Nothing was tried: ministack is not installed (docs/emulator.md).");
+  say(notInstalled);
+  process.exitCode = 1;
 } else {
   const folder = mkdtempSync(path.join(tmpdir(), "carillon-drill-"));
   const servers: PostgresServer[] = [];

@@ -6,12 +6,10 @@ import { type EmulatorEnvironment, emulatorAt, ownerSecret } from "../../infra/t
 import { localstackSettings } from "../../infra/tools/localstack/profile.ts";
 import { startPostgres } from "../../lib/tools/local/postgres/start-postgres.ts";
 import { apiAddress, type Deployment, deployTo, stackName } from "./deployment.ts";
-import { type EmulatorProcess, pinned, startEmulator } from "./emulator-process.ts";
+import { type EmulatorProcess, notInstalled, pinned, startEmulator } from "./emulator-process.ts";
 import { gapsOf } from "./gaps.ts";
 import { page, type Section } from "./page.ts";
 import { readBack } from "./read-back.ts";
-
-const cannotRun = `Nothing was emulated: ministack is not installed. It needs Python 3.10 or newer; install it with \`pip install ${pinned} cryptography\`, or name its program in CARILLON_EMULATOR.`;
 
 const written = path.join(import.meta.dirname, "..", "..", "docs", "emulator.md");
 const smokeScript = path.join(import.meta.dirname, "..", "smoke", "run.ts");
@@ -26,8 +24,8 @@ async function run(): Promise<number> {
   for (const tryOut of [byDefault, localstackProfile]) {
     const emulator = await startEmulator();
     if (emulator === undefined) {
-      say(cannotRun);
-      return 0;
+      say(notInstalled);
+      return 1;
     }
     sections.push(await withFolder(emulator, tryOut));
   }
