@@ -18,7 +18,8 @@ export function page(emulator: string, sections: readonly Section[]): string {
 <!-- Written by \`npm run emulate\`; edit test/emulate/ instead. -->
 
 \`npm run emulate\` deploys the synthesised template into the CloudFormation of \`${emulator}\`, an emulator by other authors that runs without Docker. It uses the unmodified CLI of the CDK, with bootstrap,
-assets and change set. Then it reads the created resources back through each service's own API. The emulator enforces no rights and no network, so refusals by IAM or a security group do not show here. Each run writes this page.
+assets and change set. Then it reads the created resources back through each service's own API. The emulator enforces no rights and no network, so refusals by IAM or a security group do not show here. Each run writes this page, and
+its numbers are those of the last run: the template may have more resources since.
 
 ${sections.map(sectionText).join("\n")}`;
 }

@@ -47,6 +47,7 @@ export function withResult(page: string, result: Result): string {
 function resultText({ pinned, whole, adapted, read, said }: Result): string {
   const { inTemplate, deployed, added } = countsOf(whole, adapted);
   return `The last run, with \`${pinned}\`: ${deployed} of ${inTemplate} resources of the profile were deployed, ${adapted.leftOut.length} were left out, and ${added} queue was added.
+The template may have more resources since that run.
 
 | type | in the template | deployed | why others were left out |
 |---|---|---|---|
