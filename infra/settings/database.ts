@@ -85,8 +85,8 @@ export const databaseSettings = {
    * from another region has. Keep it afterwards, as `databaseSnapshot`.
    */
   databaseRestoredFrom: textOrToken(
-    /^((db|cluster)-[A-Z0-9]+|arn:[\w-]+:rds:[\w-]+:\d{12}:auto-backup:ab-[a-z0-9]+)$/i,
-    "it takes a resource id, such as db-ABCDEFGHIJKLMNOPQRSTUVWXYZ or cluster-ABCDEFGHIJKLMNOPQRSTUVWXYZ, or the ARN of automated backups",
+    /^((db|cluster)-[A-Z0-9]{26}|arn:[\w-]+:rds:[\w-]+:\d{12}:auto-backup:ab-[a-z0-9]+)$/i,
+    "it takes a whole resource id, such as db-ABCDEFGHIJKLMNOPQRSTUVWXYZ or cluster-ABCDEFGHIJKLMNOPQRSTUVWXYZ, or the ARN of automated backups",
   ).optional(),
   /**
    * With `databaseRestoredFrom`: the instant that the database is restored to, such as
@@ -134,8 +134,8 @@ export const databaseSettings = {
    * authentication must be enabled.
    */
   databaseResourceId: textOrToken(
-    /^db-[A-Z0-9]+$/,
-    "it takes the resource id of an RDS instance, such as db-ABCDEFGHIJKLMNOPQRSTUVWXYZ; an Aurora cluster is restored with database aurora and databaseRestoredFrom",
+    /^db-[A-Z0-9]{26}$/,
+    "it takes the whole resource id of an RDS instance, such as db-ABCDEFGHIJKLMNOPQRSTUVWXYZ; an Aurora cluster is restored with database aurora and databaseRestoredFrom",
   ).optional(),
   /** For an existing database: its security group, which gets a rule that admits the functions. */
   databaseSecurityGroupId: textOrToken(

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { randomBytes } from "node:crypto";
+import postgres from "postgres";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { problemsAnswer } from "../../lib/api/views/problem-shape.ts";
 import { setAside } from "../../lib/quarantine/quarantine.ts";
 import { second } from "../support/instants.ts";
@@ -12,6 +14,29 @@ beforeAll(async () => {
 });
 
 afterAll(() => cli.stop());
+
+/** The address of the API's database for another program's login. */
+async function otherLogin(user: string): Promise<string> {
+  await cli.api.sql.unsafe(`create role ${user} login password 'test'`);
+  const [row] = await cli.api.sql<{ name: string }[]>`select current_database() as name`;
+  const parts = { username: user, password: "test", pathname: `/${row?.name}` };
+  return Object.assign(new URL(inject("postgresUrl")), parts).href;
+}
+
+test("carillon status names locks of another login in its headline, and the article that ends them", async () => {
+  const user = `reports_${randomBytes(6).toString("hex")}`;
+  const sql = postgres(await otherLogin(user), { max: 1 });
+  try {
+    await sql`select pg_advisory_lock(2, 3)`;
+    const { out, code } = await cli.carillon(["status"]);
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^Jobs are on time, and edits may be stopped\. 1 session of another program holds .*reports.*\n {2}since .*\n {2}docs\/runbook\.md#database-locks-held\n$/,
+    );
+  } finally {
+    await sql.end();
+  }
+});
 
 test("carillon status prints the verdict and each problem with its command, and its exit code is that of the verdict", async () => {
   const fine = await cli.carillon(["status", "--strict"]);

@@ -125,7 +125,11 @@ test("A backup of another kind of database is refused at synth, and so are two b
     ],
     [{ databaseSnapshot: "carillon", databaseRestoredFrom: resourceId }, "give only one of the two"],
     [{ databaseRestoreTime: at }, "databaseRestoreTime: it needs databaseRestoredFrom"],
-    [{ databaseRestoredFrom: "carillon-database" }, "carillon:databaseRestoredFrom: it takes a resource id"],
+    [
+      { databaseRestoredFrom: "carillon-database" },
+      "carillon:databaseRestoredFrom: it takes a whole resource id",
+    ],
+    [{ databaseRestoredFrom: "db-abc" }, "carillon:databaseRestoredFrom: it takes a whole resource id"],
     [
       { databaseRestoredFrom: resourceId, databaseRestoreTime: "yesterday" },
       "carillon:databaseRestoreTime: it takes an instant",

@@ -17,7 +17,22 @@ for (const line of writeDeployment(folder, values.settings === undefined ? {} : 
   process.stdout.write(`${line}\n`);
 
 function settingsIn(file: string): GivenValues {
-  const result = z.record(z.string(), z.unknown()).safeParse(JSON.parse(readFileSync(file, "utf8")));
+  const result = z.record(z.string(), z.unknown()).safeParse(jsonIn(file));
   if (result.success) return result.data;
-  throw new Error(`${file}: it takes settings by their names, such as { "apiKind": "rest" }.`);
+  return refuse(`${file}: it takes settings by their names, such as { "apiKind": "rest" }.`);
+}
+
+function jsonIn(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    return refuse(
+      `--settings ${file}: it cannot be read as JSON: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+function refuse(sentence: string): never {
+  process.stderr.write(`${sentence}\n`);
+  process.exit(1);
 }

@@ -34,9 +34,10 @@ function showProblems(out: Output, found: Problems): void {
     out.json(found);
     return;
   }
-  const { asOf, verdict, text, problems } = found;
+  const { asOf, problems } = found;
+  const { text, colour } = headline(found);
   out.line(
-    `${out.paint(printable(out.times.inSentence(text)), colours[verdict])} (${out.times.wall(asOf)} ${out.times.zone})`,
+    `${out.paint(printable(out.times.inSentence(text)), colour)} (${out.times.wall(asOf)} ${out.times.zone})`,
   );
   if (problems.length === 0) out.line("Nothing needs attention.");
   const told = problems.find(({ text: what }) => text.endsWith(what));
@@ -51,6 +52,16 @@ function showProblems(out: Output, found: Problems): void {
 
 type Problem = Problems["problems"][number];
 
+/**
+ * The verdict is about jobs alone. Locks of another login stop edits before a job is late, so the headline
+ * names them too.
+ */
+function headline({ verdict, text, problems }: Problems): { text: string; colour: Colour } {
+  const locks = verdict === "on-time" ? problems.find(({ kind }) => kind === "foreign-locks") : undefined;
+  if (locks === undefined) return { text, colour: colours[verdict] };
+  return { text: `Jobs are on time, and edits may be stopped. ${locks.text}`, colour: "yellow" };
+}
+
 function showFacts(out: Output, { kind, since, sample, command: next }: Problem): void {
   const noun = sampleNouns[kind];
   const facts = [
@@ -58,7 +69,8 @@ function showFacts(out: Output, { kind, since, sample, command: next }: Problem)
     ...(sample === null || noun === null ? [] : [`such as ${noun} ${sample}`]),
   ];
   if (facts.length > 0) out.line(`  ${printable(facts.join(", "))}`);
-  out.line(`  ${printable(next)}`);
+  // No command ends the session of another login.
+  out.line(`  ${kind === "foreign-locks" ? "docs/runbook.md#database-locks-held" : printable(next)}`);
 }
 
 /** The noun of a problem's sample; null where the sentence names the sample already, or there is none. */

@@ -121,6 +121,14 @@ describe("the zips", () => {
   });
 });
 
+test("a settings file that is missing is refused in one sentence", () => {
+  const { status, stderr } = spawnSync(process.execPath, [tool, "--settings", "missing.json"], {
+    encoding: "utf8",
+  });
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^--settings missing\.json: it cannot be read as JSON: ENOENT.*\n$/);
+});
+
 test("a settings file with an unknown setting is refused, with the names of those that exist", () => {
   const file = path.join(folder, "settings.json");
   writeFileSync(file, JSON.stringify({ databaseSize: "large" }));
