@@ -31,7 +31,9 @@ export function instanceLines({ Properties }: Priceable, prices: Prices): Line[]
   const hour = prices.databaseHour[DBInstanceClass];
   if (hour === undefined) {
     const known = Object.keys(prices.databaseHour).join(", ");
-    throw new Error(`The price table has no ${DBInstanceClass} under databaseHour; it has ${known}.`);
+    throw new Error(
+      `The price table has no ${DBInstanceClass} under databaseHour; it has ${known}. Add its price to a copy of the table, and name that with --region-table.`,
+    );
   }
   const zones = MultiAZ ? 2 : 1;
   const lines = [
