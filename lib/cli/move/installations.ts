@@ -1,11 +1,13 @@
 import type { Carillon } from "../../client/main.ts";
 import type { Call } from "../command.ts";
-import { apiUrl, connect } from "../connection.ts";
+import { apiUrl, type ConnectionParams, connect } from "../connection.ts";
 import { UsageFault } from "../fault.ts";
 
 /** One of the two ends of a move. */
 export interface Installation {
   client: Carillon;
+  /** Gives up soon: a person waits, and the address may be wrong. */
+  probe: Carillon;
   /** As the other installation knows it. */
   url: string;
 }
@@ -20,8 +22,8 @@ const written = (url: string) => (URL.canParse(url) ? new URL(url).href.replace(
 export function installationHere(call: Call): Installation {
   const { env, given, out, version } = call;
   const url = apiUrl(given.text("url"), env);
-  const params = { url, tokenFile: given.text("token-file"), env, version, retries };
-  return { client: connect({ ...params, note: (text) => out.note(text) }), url: written(url) };
+  const note = (text: string) => out.note(text);
+  return bothOf({ url, tokenFile: given.text("token-file"), env, version, note });
 }
 
 /** The installation of `--to`. */
@@ -37,6 +39,15 @@ export function installationThere(call: Call, url: string): Installation {
     throw new UsageFault(
       "The installation of --to needs a token of its own: in CARILLON_TO_TOKEN, or in the file given by --to-token-file.",
     );
-  const params = { url, tokenFile, env: { ...env, CARILLON_TOKEN: token }, version, retries };
-  return { client: connect({ ...params, note: (text) => out.note(text) }), url: written(url) };
+  const note = (text: string) => out.note(text);
+  return bothOf({ url, tokenFile, env: { ...env, CARILLON_TOKEN: token }, version, note });
+}
+
+function bothOf(params: ConnectionParams & { url: string }): Installation {
+  return {
+    client: connect({ ...params, retries }),
+    // The first client has said already that the address is not encrypted.
+    probe: connect({ ...params, note: () => {} }),
+    url: written(params.url),
+  };
 }

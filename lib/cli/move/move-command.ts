@@ -4,11 +4,20 @@ import { UsageFault } from "../fault.ts";
 import { durationMs } from "../instants.ts";
 import { printable } from "../output/style.ts";
 import { counted } from "../output/table.ts";
+import { whyOutOfReach } from "./ask-destination.ts";
 import type { DriveOptions } from "./drive.ts";
 import { type Installation, installationHere, installationThere } from "./installations.ts";
 import { arrivalOf, type Moving, movePrefix } from "./move-prefix.ts";
-import { type MoveLine, outcomeAsJson, refuseLeft, showLeft, showMoves, showOutcome } from "./show-move.ts";
-import { undoMove } from "./undo-move.ts";
+import {
+  type MoveLine,
+  outcomeAsJson,
+  refuseLeft,
+  showLeft,
+  showMoves,
+  showOutcome,
+  showUndone,
+} from "./show-move.ts";
+import { type Undoing, undoMove } from "./undo-move.ts";
 
 const options = {
   prefix: { value: "prefix", about: "The schedules whose keys begin with this" },
@@ -18,7 +27,7 @@ const options = {
     about: "A file with a token of that installation; default: CARILLON_TO_TOKEN",
   },
   finish: { about: "Then make no schedule of the prefix here any more, and end the move" },
-  undo: { about: "Move the prefix back, and end the move" },
+  undo: { about: "Move the prefix back, and end the move. A move that has taken nothing needs no --to" },
   status: { about: "Show the moves that have not ended, without changing anything" },
   wait: { value: "duration", about: "How long to wait for jobs that run; default: 10m" },
   page: { value: "n", about: "How many schedules are stopped at a time, 1 to 200; default: 100" },
@@ -44,22 +53,27 @@ export const moveCommand = command({
     const verbs = (["finish", "undo", "status"] as const).filter((name) => call.given.flag(name));
     if (verbs.length > 1) throw new UsageFault("Give one of --finish, --undo and --status.");
     if (call.given.flag("status")) return status(call);
-    const moving = movingOf(call);
-    return call.given.flag("undo") ? undo(call, moving) : move(call, moving);
+    return call.given.flag("undo") ? undo(call) : move(call, movingOf(call));
   },
 });
 
 function movingOf(call: Call): Moving {
+  const undoing = undoingOf(call);
+  const { destination } = undoing;
+  if (destination === null)
+    throw new UsageFault("Name the schedules and the other installation: --prefix and --to.");
+  return { ...undoing, destination };
+}
+
+function undoingOf(call: Call): Undoing {
   const { given, signal } = call;
   const [prefix, to] = [given.text("prefix"), given.text("to")];
-  if (prefix === undefined || prefix === "" || to === undefined)
-    throw new UsageFault("Name the schedules and the other installation: --prefix and --to.");
-  const options = driveOptions(call);
+  if (prefix === undefined || prefix === "") throw new UsageFault("Name the schedules: --prefix.");
   return {
     prefix,
     source: installationHere(call),
-    destination: installationThere(call, to),
-    options,
+    destination: to === undefined ? null : installationThere(call, to),
+    options: driveOptions(call),
     signal,
   };
 }
@@ -101,23 +115,21 @@ async function move(call: Call, moving: Moving): Promise<void> {
   refuseLeft(outcome);
 }
 
-async function undo(call: Call, moving: Moving): Promise<void> {
+async function undo(call: Call): Promise<void> {
   const { given, out } = call;
-  const { prefix, source, destination } = moving;
+  const undoing = undoingOf(call);
+  const { prefix, source, destination } = undoing;
+  const named = JSON.stringify(prefix);
   await call.confirm(
-    `Move all schedules of ${JSON.stringify(prefix)} back from ${destination.url} to ${source.url}?`,
+    destination === null
+      ? `End the move of ${named} out of ${source.url}?`
+      : `Move all schedules of ${named} back from ${destination.url} to ${source.url}?`,
     given.flag("yes"),
   );
-  const { back, released } = await undoMove(moving);
-  if (out.isJson) out.json({ back: back === null ? null : outcomeAsJson(back), released });
-  else {
-    if (back === null) out.line(printable(`No schedule of ${JSON.stringify(prefix)} had been moved.`));
-    else {
-      showOutcome(out, { from: destination, to: source }, back);
-      showLeft(out, back.left);
-    }
-    if (released > 0) out.line(`Released ${counted(released, "schedule")} that the move had stopped.`);
-  }
+  const undone = await undoMove(undoing);
+  const { back, released, unasked } = undone;
+  if (out.isJson) out.json({ back: back === null ? null : outcomeAsJson(back), released, unasked });
+  else showUndone(out, { prefix, here: source, there: destination }, undone);
   if (back !== null) refuseLeft(back);
 }
 
@@ -129,9 +141,18 @@ async function status(call: Call): Promise<void> {
   const open = (await here.client.moves.list({ signal })).filter(
     (each) => each.endedAt === null && (prefix === undefined || each.prefix === prefix),
   );
+  const asked = await answering(call, there);
   const lines: MoveLine[] = [];
-  for (const each of open) lines.push(await lineOf(each, { here, there, signal }));
+  for (const each of open) lines.push(await lineOf(each, { here, there: asked, signal }));
   showMoves(out, lines);
+}
+
+/** The other installation; null if it cannot be asked, which leaves its numbers out. */
+async function answering({ out, signal }: Call, there: Installation | null): Promise<Installation | null> {
+  const why = there === null ? null : await whyOutOfReach(there, signal);
+  if (there === null || why === null) return there;
+  out.note(printable(`The numbers of ${there.url} are missing. ${why}`));
+  return null;
 }
 
 async function lineOf(

@@ -1,4 +1,5 @@
 import { type Carillon, isConflict, isNotFound, type Move, type MovedPart } from "../../client/main.ts";
+import { askDestination } from "./ask-destination.ts";
 import {
   type Destination,
   type Driven,
@@ -98,11 +99,26 @@ export async function movePrefix(moving: Moving, { finish }: { finish: boolean }
   return outcomeOf(moving, move, { moved: driven.moved + last.moved, left: last.left });
 }
 
-/** A repeated request finds the move, also after its end: the run before may have been killed right behind it. */
+/**
+ * A repeated request finds the move, also after its end: the run before may have been killed right
+ * behind it. A move that the destination refuses to take in ends at the source, unless it has taken
+ * schedules: an open move would be in the way of one to the right destination.
+ */
 async function beginOrFind({ prefix, source, destination, signal }: Moving): Promise<Move> {
+  await askDestination(destination, signal);
   const move = await source.client.moves.begin({ prefix, to: destination.url }, { signal });
-  await destination.client.arrivals.begin(move.id, { prefix, from: source.url }, { signal });
+  try {
+    await destination.client.arrivals.begin(move.id, { prefix, from: source.url }, { signal });
+  } catch (error) {
+    if (isConflict(error) && move.endedAt === null) await endUntouched(source, move, signal);
+    throw error;
+  }
   return move;
+}
+
+async function endUntouched({ client }: Installation, { id }: Move, signal: AbortSignal): Promise<void> {
+  const { progress } = await client.moves.get(id, { signal });
+  if (progress.taken === 0) await client.moves.step(id, { step: "end", abandon: true }, { signal });
 }
 
 /**

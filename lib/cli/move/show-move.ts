@@ -7,6 +7,7 @@ import { counted } from "../output/table.ts";
 import type { Stuck } from "./drive.ts";
 import type { Installation } from "./installations.ts";
 import type { Outcome } from "./move-prefix.ts";
+import type { Undone } from "./undo-move.ts";
 
 /** Why schedules stay, and how they can be moved. */
 const reasons: Readonly<Record<string, string>> = {
@@ -39,8 +40,8 @@ export function showLeft(out: Output, left: readonly Stuck[]): void {
 
 /** The two installations, as the user has named them. */
 export interface Ends {
-  from: Installation;
-  to: Installation;
+  from: Pick<Installation, "url">;
+  to: Pick<Installation, "url">;
 }
 
 export function outcomeAsJson({ move, moved, taken, arrived, left, isEnded }: Outcome) {
@@ -64,6 +65,27 @@ export function showOutcome(out: Output, { from, to }: Ends, outcome: Outcome): 
     out.line(
       printable(
         `New schedules of ${prefix} can still be made at ${from.url}. Send the callers to ${to.url}, then run the command with --finish.`,
+      ),
+    );
+}
+
+/** The end of an undo at the installation that the prefix had left. */
+export function showUndone(
+  out: Output,
+  { prefix, here, there }: { prefix: string; here: Installation; there: Installation | null },
+  { back, released, unasked }: Undone,
+): void {
+  if (back === null || there === null)
+    out.line(printable(`No schedule of ${JSON.stringify(prefix)} had been moved.`));
+  else {
+    showOutcome(out, { from: there, to: here }, back);
+    showLeft(out, back.left);
+  }
+  if (released > 0) out.line(`Released ${counted(released, "schedule")} that the move had stopped.`);
+  if (unasked !== null)
+    out.note(
+      printable(
+        `The move has ended at ${here.url} alone. If it has begun at ${unasked} too, run the command again with --to ${unasked}: until then, other moves of the prefix are refused there.`,
       ),
     );
 }
