@@ -144,6 +144,7 @@ export interface Problem {
     | "no-worker"
     | "late-jobs"
     | "backlog-full"
+    | "move-unfinished"
     | "target-full"
     | "dead-jobs"
     | "missed"

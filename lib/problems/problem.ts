@@ -11,6 +11,7 @@ export const problemKinds = [
   "no-worker",
   "late-jobs",
   "backlog-full",
+  "move-unfinished",
   "target-full",
   "dead-jobs",
   "missed",
@@ -57,7 +58,7 @@ export function problem({ sample = null, path, query = {}, command, ...found }: 
 }
 
 /** Options are named like the parameters of the request: `errorGroup` is `--error-group`. */
-function commandWith(command: string, query: Readonly<Record<string, string>>): string {
+export function commandWith(command: string, query: Readonly<Record<string, string>>): string {
   const option = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   return [
     command,

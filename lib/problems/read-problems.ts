@@ -16,6 +16,7 @@ import {
   tickProblems,
 } from "./sentences.ts";
 import { readDeadCommands, readInboxErrors, readOldHolds, readQuarantined } from "./set-aside.ts";
+import { readUnfinishedMoves, unfinishedMoveProblems } from "./unfinished-moves.ts";
 
 export interface Problems {
   asOf: Date;
@@ -40,7 +41,7 @@ export async function readProblems(sql: Sql, prefix: string | null): Promise<Pro
   const beat = await readTickBeat(sql);
   const { now } = beat;
   const dayAgo = new Date(now.getTime() - dayMs);
-  const [late, owed, live, dead, losses, outages, commands, inbox, quarantined, holds, locks] =
+  const [late, owed, live, dead, losses, outages, commands, inbox, quarantined, holds, locks, moves] =
     await Promise.all([
       readLateWork(sql, { now, lateMs: lateAfterMs, prefix }),
       readFullBacklog(sql, { now, lateMs: lateAfterMs, prefix }),
@@ -54,12 +55,15 @@ export async function readProblems(sql: Sql, prefix: string | null): Promise<Pro
       readOldHolds(sql, prefix, { now, before: dayAgo }),
       // Logins of the database are no business of one team.
       prefix === null ? readForeignLocks(sql) : [],
+      // Only a caller of all keys may go on with a move.
+      prefix === null ? readUnfinishedMoves(sql, new Date(now.getTime() - lateAfterMs)) : [],
     ]);
   const problems = ranked([
     ...tickProblems(beat),
     ...foreignLockProblems(locks),
     ...lateProblems(late, { live, prefix, dueBefore: new Date(now.getTime() - lateAfterMs) }),
     ...fullBacklogProblems(owed, { now, prefix }),
+    ...unfinishedMoveProblems(moves),
     ...deadProblems(dead, prefix),
     ...(losses === null ? [] : lossProblems(losses)),
     ...outageProblems(outages, dayAgo),

@@ -50,7 +50,7 @@ const most: Readonly<Record<string, number>> = {
   "DELETE /v1/limits/{target+}": 15,
   "GET /v1/zone-data": 5,
   "GET /v1/zone-data/{version}/moves": 5,
-  "GET /v1/problems": 37,
+  "GET /v1/problems": 40,
   "GET /v1/stats": 44,
   "GET /v1/forecast": 16,
   "GET /v1/series": 23,

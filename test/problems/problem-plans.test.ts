@@ -35,6 +35,13 @@ async function fill(): Promise<void> {
   await sql`
     insert into carillon.holds (schedule_id, owner, since)
     select n, 'a', carillon.clock() - interval '2 days' from generate_series(1, ${rows}::int) n`;
+  const move = "0199f3c2-6f0e-7cc1-9d0f-6a8f5e1b2c3d";
+  await sql`
+    insert into carillon.moves (id, direction, prefix, peer, begun_at, begun_by)
+    values (${move}, 'out', 'many:', 'https://new.example', carillon.clock(), 'a')`;
+  await sql`
+    insert into carillon.moved_schedules (move_id, schedule_id, part, key, doc, taken_at)
+    select ${move}, n, 0, 'many:' || n, '{}', carillon.clock() - interval '1 hour' from generate_series(1, ${rows}::int) n`;
 }
 
 beforeAll(async () => {

@@ -81,6 +81,7 @@ const sampleNouns: Readonly<Record<Problem["kind"], string | null>> = {
   "no-worker": "job",
   "late-jobs": "job",
   "backlog-full": "schedule",
+  "move-unfinished": null,
   "target-full": "job",
   "dead-jobs": "job",
   missed: null,

@@ -16,6 +16,7 @@ const looks: Readonly<
   "no-worker": { word: "Stopped", mark: "■", look: "bad" },
   "late-jobs": { word: "Late", mark: "◷", look: "warn" },
   "backlog-full": { word: "Late", mark: "◷", look: "warn" },
+  "move-unfinished": { word: "Moving", mark: "■", look: "bad" },
   "target-full": { word: "Waiting", mark: "◷", look: "warn" },
   "dead-jobs": { word: "Failing", mark: "!", look: "bad" },
   missed: { word: "Missed", mark: "∅", look: "warn" },
