@@ -161,7 +161,7 @@ function errorLines(error: unknown, { command, key }: Failed): string[] {
     // Other answers say themselves what is wrong.
     const isForLog = error.status >= 500 && error.requestId !== undefined;
     const id = isForLog ? [`  request ${error.requestId}: the log has the cause`] : [];
-    const hint = error.status === 404 ? missingHint({ command, key }) : [];
+    const hint = error.status === 404 && !isElsewhere(error) ? missingHint({ command, key }) : [];
     return [`${error.detail}${error.status === 0 ? "" : ` (${error.status})`}`, ...faults, ...id, ...hint];
   }
   const sentence = error instanceof Error ? error.message : String(error);
@@ -170,6 +170,9 @@ function errorLines(error: unknown, { command, key }: Failed): string[] {
   if (!(error instanceof UsageFault)) return [sentence];
   return [sentence, `See carillon help${command === undefined ? "" : ` ${command.name}`}.`];
 }
+
+/** The answer names the installation to which the schedule has moved. */
+const isElsewhere = ({ detail }: CarillonProblem): boolean => /\(move [0-9a-f-]{36}\)/.test(detail);
 
 function missingHint({ command, key }: Failed): string[] {
   if (command === undefined || key === undefined || !/^[<[]key[\]>]/.test(command.usage)) return [];

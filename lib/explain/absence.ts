@@ -9,6 +9,7 @@ import { editOf, explainElsewhere, firedVerdict } from "./elsewhere.ts";
 import { heldAt, holdersText } from "./holds-then.ts";
 import { madeUpText } from "./made-up.ts";
 import { movedAside, movedText } from "./moved.ts";
+import { awayBy, awayFromHold, awayText } from "./moved-away.ts";
 import { type Nearest, type Place, placeOf, plannerOf, timetableIn, versionBy } from "./place.ts";
 import { explainPulse } from "./pulse.ts";
 import { explainRange } from "./skipped.ts";
@@ -24,14 +25,7 @@ export function explainAbsence(facts: Facts, version: VersionFact | undefined, n
     const since = `it was created at ${isoInstant(facts.createdAt)}${first === undefined ? "" : ` by ${actorText(first.by)}`}`;
     return { outcome: "not-created", sentence: `Is before the schedule existed: ${since}.` };
   }
-  if (version.change === "deleted") {
-    const by = `at ${isoInstant(version.at)} by ${actorText(version.by)}`;
-    return {
-      outcome: "deleted",
-      sentence: `Is after the end of the schedule: it was deleted ${by}.`,
-      edit: editOf(version),
-    };
-  }
+  if (version.change === "deleted") return afterDelete(version);
   const place = placeOf(version, at);
   const planner = plannerOf(facts.key, versions, at) ?? version;
   const due = dueAt(timetableIn(facts.key, planner), at);
@@ -45,6 +39,19 @@ export function explainAbsence(facts: Facts, version: VersionFact | undefined, n
     return explainRange(facts, facts.passed, decidedBy, due);
   }
   return explainRun(facts, planner, place, due);
+}
+
+function afterDelete(version: VersionFact): Verdict {
+  const away = awayBy(version);
+  const by = `at ${isoInstant(version.at)} by ${actorText(version.by)}`;
+  return {
+    outcome: "deleted",
+    sentence:
+      away === null
+        ? `Is after the end of the schedule: it was deleted ${by}.`
+        : `Is after the move of the schedule, which ${awayText(away)}.`,
+    edit: editOf(version),
+  };
 }
 
 /**
@@ -101,7 +108,12 @@ function explainRun(facts: Facts, planner: VersionFact, place: Place, due: numbe
     return { outcome: "too-old", sentence };
   }
   if (next?.change === "deleted" && next.at < due) {
-    const sentence = `Was due at ${isoInstant(due)}${movedText({ at, due, version: planner })}, but the schedule was deleted before, at ${isoInstant(next.at)} by ${actorText(next.by)}.`;
+    const away = awayBy(next);
+    const why =
+      away === null
+        ? `was deleted before, at ${isoInstant(next.at)} by ${actorText(next.by)}`
+        : `had moved before: it ${awayText(away)}`;
+    const sentence = `Was due at ${isoInstant(due)}${movedText({ at, due, version: planner })}, but the schedule ${why}.`;
     return { outcome: "deleted", sentence, edit: editOf(next) };
   }
   if (facts.pulse !== null) return explainPulse(facts, facts.pulse, due);
@@ -131,6 +143,11 @@ function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict |
   if (span === null) return null;
   const heldBy = span.by;
   const by = `held by ${holdersText(heldBy)} since ${isoInstant(span.since)}`;
+  const away = awayFromHold(facts.versions, span);
+  if (away !== null) {
+    const sentence = `Did not run here: the move of the schedule had stopped it. It ${awayText(away)}.`;
+    return { outcome: "deleted", sentence, heldBy };
+  }
   const { catchUp } = version.body;
   if (isUncleared(facts) && span.until === facts.heldUntil) {
     const sentence = `Has not run: it was due while the schedule was ${by}. The hold is over since ${isoInstant(span.until ?? facts.now)}: at the next tick, ${madeUpText(catchUp)}.`;

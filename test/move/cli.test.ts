@@ -102,6 +102,9 @@ test("carillon move takes all schedules of a prefix to the other installation, a
     status: 404,
     body: expect.stringContaining(other.url),
   });
+  const got = await old.carillon(["get", "acme:a"]);
+  expect(got).toMatchObject({ code: 4, err: expect.stringContaining(other.url) });
+  expect(got.err).not.toContain("was deleted");
   expect(await move("acme:", ["--finish", "--json"])).toMatchObject({
     code: 0,
     out: expect.stringMatching(/"moved":0,"taken":4,"arrived":4,"left":\[\],"ended":true/),
