@@ -6,6 +6,8 @@ interface Away {
   id: string;
   peer: string;
   at: Date;
+  /** Set if the move has closed this prefix and never had the key. */
+  closed: string | null;
 }
 
 /**
@@ -15,7 +17,11 @@ interface Away {
 export async function refuseMovedAway(tx: Tx, movedOut: readonly string[], key: string): Promise<void> {
   if (!movedOut.some((prefix) => key.startsWith(prefix))) return;
   const away = await findAway(tx, key);
-  if (away !== null) throw new Refusal("conflict", awayText(key, away));
+  if (away !== null)
+    throw new Refusal(
+      "conflict",
+      away.closed === null ? awayText(key, away) : closedText(key, away, away.closed),
+    );
 }
 
 /**
@@ -45,27 +51,34 @@ export async function missingSchedule(tx: Tx, key: string): Promise<Refusal> {
 /** The refusal for a schedule that has moved away; null if it has not. */
 export async function awayRefusal(tx: Tx, key: string): Promise<Refusal | null> {
   const away = await findAway(tx, key);
-  return away === null ? null : new Refusal("missing", awayText(key, away));
+  if (away === null) return null;
+  if (away.closed === null) return new Refusal("missing", awayText(key, away));
+  return new Refusal("missing", `There is no schedule ${key}. ${closedText(key, away, away.closed)}`);
 }
 
 /**
  * A move that has taken the key decides before one that has only closed a prefix of it: moves of
- * longer and shorter prefixes may go to different installations. What has moved back here since
- * does not count.
+ * longer and shorter prefixes may go to different installations. A move out does not count once its
+ * keys have moved back here. While they do, its prefix is open for keys that it never had.
  */
 async function findAway(tx: Tx, key: string): Promise<Away | null> {
   const [last] = await tx<Away[]>`
-    select m.id, m.peer, coalesce(s.taken_at, m.closed_at) as at
+    select m.id, m.peer, coalesce(s.taken_at, m.closed_at) as at, case when s.taken_at is null then m.prefix end as closed
     from carillon.moves m
     left join carillon.moved_schedules s on s.move_id = m.id and s.key = ${key} and s.part = 0
     where m.direction = 'out' and starts_with(${key}, m.prefix) and coalesce(s.taken_at, m.closed_at) is not null
       and not exists (
         select from carillon.moves b
-        where b.direction = 'in' and b.ended_at is not null and starts_with(${key}, b.prefix) and b.begun_at >= m.begun_at)
+        where b.direction = 'in' and starts_with(${key}, b.prefix) and b.begun_at >= m.begun_at
+          and (b.ended_at is not null or (m.ended_at is not null and s.taken_at is null)))
     order by s.taken_at desc nulls last, m.begun_at desc limit 1`;
   return last ?? null;
 }
 
 function awayText(key: string, { id, peer, at }: Away): string {
   return `The schedule ${key} is at ${peer} since ${at.toISOString()} (move ${id}). Send the request there.`;
+}
+
+function closedText(key: string, { id, peer, at }: Away, prefix: string): string {
+  return `The schedules of ${JSON.stringify(prefix)} have moved to ${peer} since ${at.toISOString()} (move ${id}). Make ${key} there.`;
 }

@@ -86,11 +86,9 @@ test("a key that has moved cannot be made again at the source, and neither can o
   await two.old.put("acme:a", { when: "every 1m" });
   const begun = await two.begin("acme:");
   await begun.drive();
-  const away = (key: string) =>
-    expect(two.old.put(key, { when: "every 1m" })).rejects.toThrow(
-      `The schedule ${key} is at https://new.example since`,
-    );
-  await away("acme:a");
+  const refused = (key: string) => expect(two.old.put(key, { when: "every 1m" })).rejects;
+  const away = (key: string) => refused(key).toThrow(`Make ${key} there.`);
+  await refused("acme:a").toThrow("The schedule acme:a is at https://new.example since");
   await expect(two.old.patch("acme:a", { payload: 1 })).rejects.toThrow("is at https://new.example since");
   const fired = fireNow(
     { sql: two.old.as.api, queue: two.old.queue },
@@ -100,6 +98,9 @@ test("a key that has moved cannot be made again at the source, and neither can o
   await two.old.put("acme:b", { when: "every 1m" });
   await begun.source.close();
   await away("acme:c");
+  await expect(two.old.patch("acme:c", { payload: 1 })).rejects.toThrow(
+    'There is no schedule acme:c. The schedules of "acme:" have moved to https://new.example since',
+  );
   await two.old.put("other:a", { when: "every 1m" });
   await expect(begun.source.end({ abandon: false })).rejects.toThrow("the schedule acme:b is still here");
   expect((await begun.drive()).moved).toBe(1);
@@ -125,8 +126,26 @@ test("a prefix that moves there and back runs each occurrence once, and is open 
   expect(two.new.delivered).toHaveLength(1);
   await two.old.put("acme:b", { when: "every 1m" });
   await expect(two.new.put("acme:b", { when: "every 1m" })).rejects.toThrow(
-    "is at https://old.example since",
+    'The schedules of "acme:" have moved to https://old.example since',
   );
+});
+
+test("a prefix that moves to the same installation again takes new keys there at once, and keeps moved ones apart", async () => {
+  await two.old.put("acme:a", { when: "every 1m" });
+  for (const back of [false, true]) {
+    const begun = await two.begin("acme:", { back });
+    await begun.drive();
+    await begun.finish();
+    await two.advance(minute);
+  }
+  const again = await two.begin("acme:");
+  expect((await two.new.put("acme:new", { when: "every 1m" })).change).toBe("created");
+  await expect(two.new.put("acme:a", { when: "every 1m" })).rejects.toThrow(
+    "The schedule acme:a is at https://old.example since",
+  );
+  await again.drive();
+  expect((await two.new.put("acme:a", { when: "every 1m" })).change).toBe("unchanged");
+  await again.finish();
 });
 
 test("a schedule on which the destination fails goes on at the source, and the others move", async () => {
