@@ -136,6 +136,27 @@ test("carillon calendar put --dry-run shows whose runs would change, and saves n
   expect((await cli.carillon(["calendar", "get", "off", "--json"])).out).toContain('"version":1');
 });
 
+test("carillon calendar put takes the file that carillon calendar get --json has written", async () => {
+  await cli.carillon([
+    "calendar",
+    "put",
+    "copied",
+    "--weekly",
+    "sun",
+    "--date",
+    "12-25",
+    "--description",
+    "Closed",
+  ]);
+  const { out: input } = await cli.carillon(["calendar", "get", "copied", "--json"]);
+  expect(input).toContain('"updatedBy"');
+  const put = await cli.carillon(["calendar", "put", "copy", "--file", "-", "--json"], { input });
+  expect({ ...put, out: JSON.parse(put.out) }).toMatchObject({
+    code: 0,
+    out: { name: "copy", weekly: ["sun"], dates: ["12-25"], description: "Closed", version: 1 },
+  });
+});
+
 test("carillon limit put sets how many jobs of one team run at once, and limit ls shows it", async () => {
   const { code } = await cli.carillon([
     "limit",

@@ -1,4 +1,5 @@
 import type { CalendarPreview, Limits, PutCalendar } from "../../client/main.ts";
+import { puttableCalendar } from "../../client/puttable.ts";
 import { type Call, type Command, command } from "../command.ts";
 import { ifMatchOption, listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
@@ -8,7 +9,11 @@ import type { Output } from "../output/output.ts";
 import { printable } from "../output/style.ts";
 
 const calendarOptions = {
-  file: { value: "file", short: "f", about: "For put: a JSON file with the calendar, or `-`" },
+  file: {
+    value: "file",
+    short: "f",
+    about: "For put: a JSON file with the calendar, also as get --json shows it, or `-`",
+  },
   date: { value: "day", multiple: true, about: "For put: `12-25`, `2026-12-24`, or a range `12-24..01-02`" },
   weekly: { value: "day", multiple: true, about: "For put: mon … sun" },
   except: { value: "day", multiple: true, about: "For put: a working day, even if a rule excludes it" },
@@ -100,7 +105,7 @@ async function listCalendars(call: Call<keyof typeof calendarOptions>): Promise<
 async function calendarFrom(call: Call<keyof typeof calendarOptions>): Promise<object> {
   const { given } = call;
   const file = given.text("file");
-  const body = file === undefined ? {} : await objectFrom(call, file, "--file");
+  const body = file === undefined ? {} : puttableCalendar(await objectFrom(call, file, "--file"));
   const dates = given.texts("date");
   const weekly = given.texts("weekly");
   const except = given.texts("except");
