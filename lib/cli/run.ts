@@ -69,6 +69,8 @@ function help([name]: readonly string[], { terminal, version }: Surroundings): n
 function findCommand(name: string, topics: readonly string[] = []): Command {
   const found = commandTable.find((command) => command.name === name || command.alias === name);
   if (found !== undefined) return found;
+  if (name.startsWith("-"))
+    throw new UsageFault(`Options come after the command: carillon <command> ${name} …`);
   const meant = Object.hasOwn(synonyms, name) ? synonyms[name] : undefined;
   const near = meant ?? nearest(name, [...commandTable.map((command) => command.name), ...topics]);
   throw new UsageFault(

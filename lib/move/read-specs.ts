@@ -42,9 +42,10 @@ export async function readSpecs(
     const { calendar: name } = version.spec.cadence;
     const calendar = name === null ? null : await calendars(name);
     if (name !== null && calendar === null)
-      throw new Refusal("impossible", `The schedule ${key} refers to a calendar that is not here.`, [
-        { path: "calendar.name", message: `there is no calendar ${JSON.stringify(name)}` },
-      ]);
+      throw new Refusal(
+        "impossible",
+        `The schedule ${key} uses the calendar ${JSON.stringify(name)}, which is not here.`,
+      );
     read.push({ version, spec: specOf(key, version.spec, calendar) });
   }
   const current = read.find(({ version }) => version.version === specVersion);

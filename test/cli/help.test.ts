@@ -160,6 +160,9 @@ describe("carillon help", () => {
     expect((await help("explian")).err).toContain("Did you mean explain?");
     expect((await cli.carillon(["list"])).err).toContain("Did you mean ls?");
     expect((await cli.carillon(["constructor"])).err).toMatch(/^There is no command "constructor"\.\n/);
+    expect((await cli.carillon(["--url", "https://example.com", "ls"])).err).toMatch(
+      /^Options come after the command: carillon <command> --url …\n/,
+    );
     for (const [word, name] of Object.entries(synonyms)) {
       const names = commandTable.map((each) => each.name);
       expect(names).toContain(name);

@@ -162,7 +162,7 @@ test("A schedule that cannot be moved stays with its reason, and the command exi
     out: `Moved 0 schedules of "stay:" from ${old.url} to ${other.url}.\n`,
   });
   expect(err).toMatch(
-    /^1 schedule not moved: its webhook has credentials.*\n {2}stay:a\n1 schedule could not be moved\.\n$/,
+    /^1 schedule not moved: its webhook has credentials.* docs\/move\.md#schedules-that-are-not-moved has the steps\.\n {2}stay:a\n1 schedule could not be moved\.\n$/,
   );
   expect(await stateIn(old, "stay:a")).toBe("active");
   const status = await old.carillon(["move", "--status", "--prefix", "stay:", "--to", other.url, "--json"], {
@@ -207,7 +207,7 @@ test("A schedule that the destination refuses runs at the source again", async (
   const { code, err } = await move("refused:");
   expect(code).toBe(5);
   expect(err).toContain("the destination refused it");
-  expect(err).toContain('there is no calendar "days"');
+  expect(err).toContain('  refused:a: The schedule refused:a uses the calendar "days", which is not here.\n');
   expect(await stateIn(old, "refused:a")).toBe("active");
   await other.api.send("PUT", "/v1/calendars/days", { body: { weekly: ["sun"] } });
   expect(await move("refused:", ["--finish"])).toMatchObject({ code: 0 });

@@ -17,7 +17,7 @@ const reasons: Readonly<Record<string, string>> = {
   group:
     "its group runs one job at a time, and some of its schedules cannot move: they are outside of the prefix, or have credentials. Change their group, and run the command again.",
   credentials:
-    "its webhook has credentials, which no other installation can read. Put it at the destination, and delete it at the source.",
+    "its webhook has credentials, which no other installation can read. docs/move.md#schedules-that-are-not-moved has the steps.",
   unreadable:
     "it is in quarantine, or its stored values cannot be read. See `carillon quarantine`, then run the command again.",
   jobs: "it has too many open jobs. Cancel some or let them end, and run the command again. The schedule is stopped until then, and its occurrences run late.",
