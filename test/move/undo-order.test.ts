@@ -35,3 +35,18 @@ test("An undo brings back what another command has taken since the move ended at
   const { code, err } = await move("--undo");
   expect(code, err).toBe(0);
 });
+
+test("While an undo waits for a schedule that cannot move back, the source takes new keys, and --status says so", async () => {
+  await put("beta:a");
+  const move = (...more: string[]) =>
+    old.carillon(["move", "--prefix", "beta:", "--to", other.url, "--wait", "0s", "--yes", ...more], { env });
+  expect(await move("--finish")).toMatchObject({ code: 0 });
+  const target = { webhook: { url: "https://example.com/in", headers: { authorization: "abc" } } };
+  const made = await other.api.send("PUT", "/v1/schedules/beta:sealed", {
+    body: { when: "every 1h", target },
+  });
+  expect(made.status).toBe(201);
+  expect(await move("--undo")).toMatchObject({ code: 5, err: expect.stringContaining("beta:sealed") });
+  expect((await old.carillon(["move", "--status", "--prefix", "beta:"])).out).toMatch(/allowed/);
+  expect((await put("beta:new")).status).toBe(201);
+});
