@@ -145,9 +145,9 @@ describe("a migration that does not get its lock", () => {
       runMs: 3_000,
     });
     expect(first).toMatchObject({ applied: ["step-1"], left: expect.stringContaining("waits for a lock") });
-    await expect(run(and("create table carillon.others (n int)", alter), { clock, lockTimeoutMs: 40, runMs: 3_000 })).rejects.toThrow(
-      "did not get its lock",
-    );
+    await expect(
+      run(and("create table carillon.others (n int)", alter), { clock, lockTimeoutMs: 40, runMs: 3_000 }),
+    ).rejects.toThrow("did not get its lock");
     await held.letGo();
   });
 });
