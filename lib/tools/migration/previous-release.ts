@@ -4,7 +4,7 @@
  * migrations, one after the other.
  */
 export const previousRelease = {
-  commit: "b6851fe65fe683e43a518b5889646452c3467344",
+  commit: "0401417ebd9872e6f32c67373a1291196e5d346d",
   lastMigration: 29,
   migrationsDigest: "8ac73d4908a30e2639bb26bf73925954da2a5fbe9e863750283b3645871b334c",
 } as const;
