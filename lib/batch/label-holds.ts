@@ -20,7 +20,7 @@ import {
   teamHoldsMax,
   writeSharedHold,
 } from "../schedule/shared-holds.ts";
-import { type WalkBounds, walkMembers } from "./walk-members.ts";
+import { type WalkBounds, walkMembers } from "./members/walk-members.ts";
 
 export interface SharedHoldParams {
   label: Label;

@@ -1,5 +1,5 @@
-import { dropMembersAside, memberAside, membersToTryAgain } from "../../batch/members-aside.ts";
-import { changeMember, walkMembers } from "../../batch/walk-members.ts";
+import { dropMembersAside, memberAside, membersToTryAgain } from "../../batch/members/members-aside.ts";
+import { changeMember, walkMembers } from "../../batch/members/walk-members.ts";
 import type { EditDeps } from "../../edit/edit-transaction.ts";
 import type { Log } from "../../log/log.ts";
 import { putAside, tryEach } from "../../quarantine/try-rows.ts";

@@ -54,7 +54,7 @@ export const asideRows: readonly Mutant[] = [
   },
   {
     name: "the progress of a walk is written after its members have been changed",
-    file: "lib/batch/walk-members.ts",
+    file: "lib/batch/members/walk-members.ts",
     text: "const changed = await changePage(deps, hold, members, bounds);",
     replacement:
       "const to = page.at(-1);\n    if (to !== undefined) await moveReached(deps.sql, hold, to.place);\n    const changed = await changePage(deps, hold, members, bounds);",

@@ -85,7 +85,7 @@ export const badRows: readonly Mutant[] = [
   },
   {
     name: "shared holds: an item that is not a revision is dropped",
-    file: "lib/batch/members-aside.ts",
+    file: "lib/batch/members/members-aside.ts",
     text: "h.revision::text = split_part(q.item, '/', 1))",
     replacement: "h.revision = split_part(q.item, '/', 1)::bigint)",
     tests: [byHandTest],

@@ -210,7 +210,7 @@ export const shownRows: readonly Mutant[] = [
   },
   {
     name: "shown: a hold of a group reaches a member whose labels cannot be read",
-    file: "lib/batch/bind-members.ts",
+    file: "lib/batch/members/bind-members.ts",
     text: "if (unread === null && labels",
     replacement: "if (labels",
     tests: [unreadableTest],

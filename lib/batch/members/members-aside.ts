@@ -1,7 +1,7 @@
-import type { Sql, Tx } from "../db/connect.ts";
-import { dropEntries } from "../quarantine/quarantine.ts";
-import type { Tried } from "../quarantine/try-rows.ts";
-import type { Member, SharedHold } from "../schedule/shared-holds.ts";
+import type { Sql, Tx } from "../../db/connect.ts";
+import { dropEntries } from "../../quarantine/quarantine.ts";
+import type { Tried } from "../../quarantine/try-rows.ts";
+import type { Member, SharedHold } from "../../schedule/shared-holds.ts";
 
 /**
  * Members of a group or a tag on which a hold, or its release, failed: they wait in quarantine, by

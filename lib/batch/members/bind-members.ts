@@ -1,9 +1,9 @@
-import type { Tx } from "../db/connect.ts";
-import { afterEndedHold, applyEdit, type Edit } from "../edit/apply-edit.ts";
-import { lockForChange } from "../edit/lock-for-change.ts";
-import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
-import type { Maker } from "../plan/make-later.ts";
-import { cutOf, readShards, type ShardState, stateOf } from "../plan/shard.ts";
+import type { Tx } from "../../db/connect.ts";
+import { afterEndedHold, applyEdit, type Edit } from "../../edit/apply-edit.ts";
+import { lockForChange } from "../../edit/lock-for-change.ts";
+import type { OutgoingParcel } from "../../parcel/parcel-queue.ts";
+import type { Maker } from "../../plan/make-later.ts";
+import { cutOf, readShards, type ShardState, stateOf } from "../../plan/shard.ts";
 import {
   type Hold,
   type HoldChange,
@@ -12,8 +12,8 @@ import {
   isSameHold,
   removeHoldOfEach,
   writeHoldOfEach,
-} from "../schedule/holds.ts";
-import type { Json } from "../schedule/shape/json.ts";
+} from "../../schedule/holds.ts";
+import type { Json } from "../../schedule/shape/json.ts";
 import {
   binds,
   callerOfHold,
@@ -23,9 +23,9 @@ import {
   labelsOf,
   type Member,
   type SharedHold,
-} from "../schedule/shared-holds.ts";
-import { lockSchedules, type StoredSchedule } from "../schedule/stored/stored-schedule.ts";
-import { applyPlainChanges, type PlainChange, plainChangeOf } from "./plain-holds.ts";
+} from "../../schedule/shared-holds.ts";
+import { lockSchedules, type StoredSchedule } from "../../schedule/stored/stored-schedule.ts";
+import { applyPlainChanges, type PlainChange, plainChangeOf } from "../plain-holds.ts";
 
 export interface Bound {
   changed: number | "overtaken";

@@ -1,13 +1,19 @@
-import type { Sql } from "../db/connect.ts";
-import { conflicts, retrying } from "../db/retrying.ts";
-import type { EditDeps } from "../edit/edit-transaction.ts";
-import { handOver } from "../parcel/hand-over.ts";
-import type { Maker } from "../plan/make-later.ts";
-import { makeAtOnce, owingWhatFails } from "../plan/maker.ts";
-import { unfoldingInTime } from "../plan/unfolding-time.ts";
-import { blameOnceLocked, type Halved, inHalves, OfNoRow } from "../quarantine/in-halves.ts";
-import { asideAmong } from "../quarantine/quarantine.ts";
-import { endWalk, type Member, moveReached, nextMembers, type SharedHold } from "../schedule/shared-holds.ts";
+import type { Sql } from "../../db/connect.ts";
+import { conflicts, retrying } from "../../db/retrying.ts";
+import type { EditDeps } from "../../edit/edit-transaction.ts";
+import { handOver } from "../../parcel/hand-over.ts";
+import type { Maker } from "../../plan/make-later.ts";
+import { makeAtOnce, owingWhatFails } from "../../plan/maker.ts";
+import { unfoldingInTime } from "../../plan/unfolding-time.ts";
+import { blameOnceLocked, type Halved, inHalves, OfNoRow } from "../../quarantine/in-halves.ts";
+import { asideAmong } from "../../quarantine/quarantine.ts";
+import {
+  endWalk,
+  type Member,
+  moveReached,
+  nextMembers,
+  type SharedHold,
+} from "../../schedule/shared-holds.ts";
 import { bindMembers } from "./bind-members.ts";
 import { hasMembersAside, memberAside } from "./members-aside.ts";
 
