@@ -4,7 +4,7 @@
  * migrations, one after the other.
  */
 export const previousRelease = {
-  commit: "0401417ebd9872e6f32c67373a1291196e5d346d",
+  commit: "ca3b94996ace47141b8cb3c70d1c25a4cf900bca",
   lastMigration: 29,
   migrationsDigest: "8ac73d4908a30e2639bb26bf73925954da2a5fbe9e863750283b3645871b334c",
 } as const;
