@@ -130,17 +130,18 @@ async function runBounded(
     line.run(statement);
   });
   const begun = sendBegin(opening, time);
-  // After a refused `begin` the server says of the statement only that its transaction has failed.
-  let refused: unknown;
-  begun.catch((error: unknown) => {
-    refused = error;
-  });
   // After a failed statement the server answers "commit" with "ROLLBACK", and with no error.
   const ended = makeTx(line.run).unsafe("commit").execute();
   // The caller continues when the work of the statement is committed.
   const { resolve, reject } = statement;
   statement.resolve = (rows) => void ended.then(() => resolve(rows), reject);
-  statement.reject = (error) => reject(sqlState(error) === "failed_transaction" ? (refused ?? error) : error);
+  // After a refused `begin` the server says of the statement only that its transaction has failed. Both
+  // answers may come in one message.
+  statement.reject = (error) =>
+    void begun.then(
+      () => reject(error),
+      (refused: unknown) => reject(sqlState(error) === "failed_transaction" ? refused : error),
+    );
   try {
     await Promise.all([begun, ended]);
     handBack();
