@@ -92,8 +92,9 @@ const atOnce = { most: 10_000, ms: 8_000 };
 
 /** Applies the inbox for a caller that waits for the answer. */
 export async function applyInboxAtOnce(deps: InboxDeps): Promise<InboxApplied> {
-  const until = performance.now() + atOnce.ms;
-  const timeIsUp = () => performance.now() > until;
+  const { timing } = deps.queue;
+  const until = timing.now() + atOnce.ms;
+  const timeIsUp = () => timing.now() > until;
   const sum = { applied: 0, refused: 0, failed: 0, more: true };
   for (let left = atOnce.most; sum.more && left > 0; ) {
     const { applied, refused, failed, more } = await applyInbox(deps, { most: left, timeIsUp });
