@@ -124,7 +124,7 @@ test("Locks of Carillon's functions and of the owner are not reported", async ()
 test("Locks of other classes, with one number, and of another database are not reported", async () => {
   const app = await foreignSession();
   await app.run(
-    "select pg_advisory_lock(13, 0), pg_advisory_lock(0, 2), pg_advisory_lock((2::bigint << 32) + 1)",
+    "select pg_advisory_lock(99, 0), pg_advisory_lock(0, 2), pg_advisory_lock((2::bigint << 32) + 1)",
   );
   const other = await testDatabase();
   onTestFinished(() => other.drop());
