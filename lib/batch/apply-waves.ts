@@ -17,8 +17,8 @@ export interface WavesParams {
   oneByOne: number;
   /** Limit of jobs that are withdrawn and made. */
   jobs: number;
-  /** Limit of the groups and tags that are locked. Default: none, for the few edits of a handler. */
-  labelsMost?: number;
+  /** Limit of the groups and tags that are locked. */
+  labelsMost: number;
   also?: AlsoPassing;
   maker?: Maker;
 }
@@ -31,15 +31,7 @@ export interface WavesParams {
 export async function applyWaves(
   tx: Tx,
   operations: readonly Operation[],
-  {
-    labels,
-    teams,
-    oneByOne: most,
-    jobs,
-    labelsMost = Number.POSITIVE_INFINITY,
-    also,
-    maker = makeAtOnce,
-  }: WavesParams,
+  { labels, teams, oneByOne: most, jobs, labelsMost, also, maker = makeAtOnce }: WavesParams,
 ): Promise<WavesDone> {
   const all: WavesDone = { results: new Map(), parcels: [] };
   if (operations.length === 0) return all;

@@ -92,12 +92,13 @@ async function applyOnce(
   { teams, also }: { teams: ReadonlySet<string>; also: AlsoPassing },
 ): Promise<OutgoingParcel[]> {
   await lockTeams(tx, teams);
-  // A job notes so few edits that all of them may be done one by one.
+  // A job notes so few edits that none of these limits is needed.
   const { results, parcels } = await applyWaves(tx, operations, {
     labels: [],
     teams,
     oneByOne: Number.POSITIVE_INFINITY,
     jobs: Number.POSITIVE_INFINITY,
+    labelsMost: Number.POSITIVE_INFINITY,
     also,
   });
   refuseWhole(results);

@@ -1,7 +1,4 @@
 import * as z from "zod";
-import { TooMuchAtOnce } from "../batch/apply-wave.ts";
-import { TooManyJobs } from "../batch/jobs-budget.ts";
-import { TooManyLabels } from "../batch/lock-many.ts";
 import type { ApplyOptions } from "../batch/operation.ts";
 import { boundStatements, inItsTime, TookTooLong } from "../db/bounded.ts";
 import type { Tx } from "../db/connect.ts";
@@ -143,10 +140,9 @@ async function applyAtomic(deps: BatchDeps, commands: readonly Command[]): Promi
   try {
     return await applyCommands(deps, readCommands(commands, deps.acceptance), { allOrNothing: true });
   } catch (error) {
-    if (error instanceof TooMuchAtOnce || error instanceof TooManyJobs || error instanceof TooManyLabels)
-      throw new Refusal("impossible", error.message);
-    if (!(error instanceof UnfoldingTooLong)) throw error;
-    throw new Refusal("impossible", `${error.message} Send fewer at once.`);
+    if (!(error instanceof FewerFit)) throw error;
+    const advice = error instanceof UnfoldingTooLong ? " Send fewer at once." : "";
+    throw new Refusal("impossible", `${error.message}${advice}`);
   }
 }
 

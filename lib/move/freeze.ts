@@ -108,6 +108,7 @@ async function thaw(
   deps: EditDeps & { log: Log },
   { owner, stuck, caller }: { owner: string; stuck: readonly StuckSchedule[]; caller: Caller },
 ): Promise<void> {
+  if (stuck.length === 0) return;
   const held = new Set(
     await heldBy(
       deps.sql,

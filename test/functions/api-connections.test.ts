@@ -3,17 +3,10 @@ import { assemble } from "../../functions/api.ts";
 import type { MigrationEvent } from "../../functions/migrate.ts";
 import { connect, type Sql } from "../../lib/db/connect.ts";
 import { httpEvent, invocation } from "../api/http-event.ts";
+import { apiEnvironment } from "./api-environment.ts";
 import { create, migrationFunction, update } from "./migration-function.ts";
 
 const own = migrationFunction();
-const environment = {
-  AWS_REGION: "eu-central-1",
-  AWS_ACCESS_KEY_ID: "carillon",
-  AWS_SECRET_ACCESS_KEY: "carillon",
-  CARILLON_LOG: "silent",
-  FAST_QUEUE_URL: "http://127.0.0.1:9/fast",
-  SLOW_QUEUE_URL: "http://127.0.0.1:9/slow",
-};
 const secrets = { first: "the-first-token" };
 
 function counting(event: MigrationEvent, others: number, more: object = {}): MigrationEvent {
@@ -61,7 +54,7 @@ test("The API may have no more connections than the database has memory for", as
 test("Where requests have all connections of the API, the next one gets 503, and ticks get theirs", async () => {
   await own.invoke(counting(create("first"), (await most()) + 1), secrets);
   const { url } = await as("carillon_api");
-  const apis = Array.from({ length: 6 }, () => assemble({ ...environment, DATABASE_URL: url }));
+  const apis = Array.from({ length: 6 }, () => assemble({ ...apiEnvironment, DATABASE_URL: url }));
   onTestFinished(async () => {
     for (const { close } of apis) await close();
   });

@@ -5,6 +5,7 @@ import type { Tx } from "../../lib/db/connect.ts";
 import { type EventParts, httpEvent, invocation } from "../api/http-event.ts";
 import { until } from "../support/until.ts";
 import { waitingLocks } from "../support/waiting-locks.ts";
+import { apiEnvironment } from "./api-environment.ts";
 import { create, migrationFunction } from "./migration-function.ts";
 
 const own = migrationFunction();
@@ -21,16 +22,7 @@ async function smallApi(settings: Environment = {}) {
   await own.sql.unsafe(`alter role carillon_api login password 'own' connection limit 6`);
   const url = Object.assign(new URL(own.databaseUrl), { username: "carillon_api", password: "own" }).href;
   const apis = Array.from({ length: sentMax }, () =>
-    assemble({
-      AWS_REGION: "eu-central-1",
-      AWS_ACCESS_KEY_ID: "carillon",
-      AWS_SECRET_ACCESS_KEY: "carillon",
-      CARILLON_LOG: "silent",
-      FAST_QUEUE_URL: "http://127.0.0.1:9/fast",
-      SLOW_QUEUE_URL: "http://127.0.0.1:9/slow",
-      DATABASE_URL: url,
-      ...settings,
-    }),
+    assemble({ ...apiEnvironment, DATABASE_URL: url, ...settings }),
   );
   onTestFinished(async () => {
     for (const { close } of apis) await close();

@@ -45,7 +45,7 @@ async function askedOnce(env: Record<string, string>): Promise<Watched> {
     webhookAllow: undefined,
     webhookAdvice: undefined,
     eventSources: undefined,
-    targetPrefixes: "",
+    targetPrefixes: [],
     ingestPrefix: undefined,
     functionLog: "text",
     corsOrigins: undefined,

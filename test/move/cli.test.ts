@@ -1,31 +1,20 @@
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { claimParcel } from "../../lib/parcel/claim.ts";
 import { settleParcel } from "../../lib/parcel/settle.ts";
-import { type CliParts, type OwnCli, ownCli } from "../cli/own-cli.ts";
+import type { CliParts, OwnCli } from "../cli/own-cli.ts";
+import { twoClis } from "./two-clis.ts";
 
-let old: OwnCli;
-let other: OwnCli;
-
-beforeAll(async () => {
-  old = await ownCli();
-  other = await ownCli();
-  for (const { api } of [old, other]) await api.tick();
-});
+const two = twoClis();
 
 afterEach(() => {
   vi.restoreAllMocks();
 });
 
-afterAll(async () => {
-  await old.stop();
-  await other.stop();
-});
-
 const env = { CARILLON_TO_TOKEN: "admin-token" };
 
 const move = (prefix: string, more: readonly string[] = [], parts: CliParts = {}) =>
-  old.carillon(
-    ["move", "--prefix", prefix, "--to", other.url, "--page", "2", "--wait", "0s", "--yes", ...more],
+  two.old.carillon(
+    ["move", "--prefix", prefix, "--to", two.other.url, "--page", "2", "--wait", "0s", "--yes", ...more],
     { env, ...parts },
   );
 
@@ -34,7 +23,7 @@ const names = ["a", "b", "c"];
 async function putAll(prefix: string, more: object = {}): Promise<void> {
   for (const name of names) {
     const body = { when: "every 1h", target: { queue: "demo" }, ...more };
-    expect((await old.api.send("PUT", `/v1/schedules/${prefix}${name}`, { body })).status).toBe(201);
+    expect((await two.old.api.send("PUT", `/v1/schedules/${prefix}${name}`, { body })).status).toBe(201);
   }
 }
 
@@ -47,7 +36,7 @@ const stateIn = async ({ api }: OwnCli, key: string) => {
 async function places(prefix: string) {
   const found: Record<string, (string | null)[]> = {};
   for (const name of names)
-    found[name] = [await stateIn(old, `${prefix}${name}`), await stateIn(other, `${prefix}${name}`)];
+    found[name] = [await stateIn(two.old, `${prefix}${name}`), await stateIn(two.other, `${prefix}${name}`)];
   return found;
 }
 
@@ -79,31 +68,31 @@ async function killed(n: number, prefix: string, more: readonly string[]): Promi
 
 test("carillon move takes all schedules of a prefix to the other installation, and --finish closes the prefix", async () => {
   await putAll("acme:");
-  await old.api.send("PUT", "/v1/schedules/beta:a", {
+  await two.old.api.send("PUT", "/v1/schedules/beta:a", {
     body: { when: "every 1h", target: { queue: "demo" } },
   });
   const first = await move("acme:");
   expect(first).toEqual({
     code: 0,
-    out: `Moved 3 schedules of "acme:" from ${old.url} to ${other.url}.\nNew schedules of "acme:" can still be made at ${old.url}. Send the callers to ${other.url}, then run the command with --finish.\n`,
+    out: `Moved 3 schedules of "acme:" from ${two.old.url} to ${two.other.url}.\nNew schedules of "acme:" can still be made at ${two.old.url}. Send the callers to ${two.other.url}, then run the command with --finish.\n`,
     err: "2 schedules so far\n3 schedules so far\n",
   });
   expect(await places("acme:")).toEqual(moved);
-  expect(await stateIn(old, "beta:a")).toBe("active");
+  expect(await stateIn(two.old, "beta:a")).toBe("active");
   const late = { when: "every 1h", target: { queue: "demo" } };
-  expect((await old.api.send("PUT", "/v1/schedules/acme:late", { body: late })).status).toBe(201);
+  expect((await two.old.api.send("PUT", "/v1/schedules/acme:late", { body: late })).status).toBe(201);
   const last = await move("acme:", ["--finish"]);
   expect(last).toMatchObject({ code: 0, out: expect.stringContaining("Moved 1 schedule of") });
   expect(last.out).toContain("4 in all.\nThe move has ended.");
-  expect(await stateIn(other, "acme:late")).toBe("active");
-  const refused = await old.api.send("PUT", "/v1/schedules/acme:new", { body: late });
-  expect(refused).toMatchObject({ status: 409, body: expect.stringContaining(other.url) });
-  expect(await old.api.send("GET", "/v1/schedules/acme:a")).toMatchObject({
+  expect(await stateIn(two.other, "acme:late")).toBe("active");
+  const refused = await two.old.api.send("PUT", "/v1/schedules/acme:new", { body: late });
+  expect(refused).toMatchObject({ status: 409, body: expect.stringContaining(two.other.url) });
+  expect(await two.old.api.send("GET", "/v1/schedules/acme:a")).toMatchObject({
     status: 404,
-    body: expect.stringContaining(other.url),
+    body: expect.stringContaining(two.other.url),
   });
-  const got = await old.carillon(["get", "acme:a"]);
-  expect(got).toMatchObject({ code: 4, err: expect.stringContaining(other.url) });
+  const got = await two.old.carillon(["get", "acme:a"]);
+  expect(got).toMatchObject({ code: 4, err: expect.stringContaining(two.other.url) });
   expect(got.err).not.toContain("was deleted");
   expect(await move("acme:", ["--finish", "--json"])).toMatchObject({
     code: 0,
@@ -119,7 +108,7 @@ test("A move that is killed at any request goes on when the command runs again",
     isKilled = await killed(n, prefix, ["--finish"]);
     expect(await move(prefix, ["--finish"])).toMatchObject({ code: 0 });
     expect(await places(prefix)).toEqual(moved);
-    const { items } = (await other.api.send("GET", "/v1/moves")).json as { items: object[] };
+    const { items } = (await two.other.api.send("GET", "/v1/moves")).json as { items: object[] };
     expect(items.filter((each) => JSON.stringify(each).includes(prefix))).toHaveLength(1);
   }
   expect(n).toBeGreaterThan(20);
@@ -148,44 +137,47 @@ test("An undo that is killed at any request goes on when the command runs again"
     expect(await move(prefix, ["--undo"])).toMatchObject({ code: 0 });
     expect(await places(prefix)).toEqual(unmoved);
     const again = { when: "every 2h", target: { queue: "demo" } };
-    expect((await old.api.send("PUT", `/v1/schedules/${prefix}new`, { body: again })).status).toBe(201);
+    expect((await two.old.api.send("PUT", `/v1/schedules/${prefix}new`, { body: again })).status).toBe(201);
   }
   expect(n).toBeGreaterThan(20);
 }, 120_000);
 
 test("A schedule that cannot be moved stays with its reason, and the command exits with 5", async () => {
   const target = { webhook: { url: "https://example.com/in", headers: { authorization: "abc" } } };
-  await old.api.send("PUT", "/v1/schedules/stay:a", { body: { when: "every 1h", target } });
+  await two.old.api.send("PUT", "/v1/schedules/stay:a", { body: { when: "every 1h", target } });
   const { code, out, err } = await move("stay:", ["--finish"]);
   expect({ code, out }).toEqual({
     code: 5,
-    out: `Moved 0 schedules of "stay:" from ${old.url} to ${other.url}.\n`,
+    out: `Moved 0 schedules of "stay:" from ${two.old.url} to ${two.other.url}.\n`,
   });
   expect(err).toMatch(
     /^1 schedule not moved: its webhook has credentials.* docs\/move\.md#schedules-that-are-not-moved has the steps\.\n {2}stay:a\n1 schedule could not be moved\.\n$/,
   );
-  expect(await stateIn(old, "stay:a")).toBe("active");
-  const status = await old.carillon(["move", "--status", "--prefix", "stay:", "--to", other.url, "--json"], {
-    env,
-  });
+  expect(await stateIn(two.old, "stay:a")).toBe("active");
+  const status = await two.old.carillon(
+    ["move", "--status", "--prefix", "stay:", "--to", two.other.url, "--json"],
+    {
+      env,
+    },
+  );
   expect(JSON.parse(status.out)).toMatchObject({
     prefix: "stay:",
-    peer: other.url,
+    peer: two.other.url,
     closedAt: null,
     left: 1,
     taken: 0,
     unconfirmed: 0,
     arrived: 0,
   });
-  expect(await other.carillon(["move", "--status", "--prefix", "stay:"])).toMatchObject({
+  expect(await two.other.carillon(["move", "--status", "--prefix", "stay:"])).toMatchObject({
     code: 0,
-    out: expect.stringMatching(new RegExp(`stay: +from ${old.url} .*allowed`)),
+    out: expect.stringMatching(new RegExp(`stay: +from ${two.old.url} .*allowed`)),
   });
   expect(await move("stay:", ["--undo"])).toMatchObject({ code: 0 });
 });
 
 test("A schedule whose job is running is stopped, and is moved by the next run after the job has ended", async () => {
-  const { api } = old;
+  const { api } = two.old;
   await api.send("PUT", "/v1/schedules/busy:a", { body: { when: "every 1h", target: { queue: "demo" } } });
   await api.send("POST", "/v1/schedules/busy:a/fire");
   const [row] = await api.sql<{ id: string }[]>`
@@ -194,50 +186,52 @@ test("A schedule whose job is running is stopped, and is moved by the next run a
   if (parcel.outcome !== "claimed") throw new Error(`The parcel is ${parcel.outcome}.`);
   const { code, err } = await move("busy:");
   expect({ code, err }).toMatchObject({ code: 5, err: expect.stringContaining("is running") });
-  expect(await stateIn(old, "busy:a")).toBe("paused");
+  expect(await stateIn(two.old, "busy:a")).toBe("paused");
   await settleParcel(api.sql, parcel, [{ kind: "succeeded" }]);
   expect(await move("busy:", ["--finish"])).toMatchObject({ code: 0 });
-  expect([await stateIn(old, "busy:a"), await stateIn(other, "busy:a")]).toEqual([null, "active"]);
+  expect([await stateIn(two.old, "busy:a"), await stateIn(two.other, "busy:a")]).toEqual([null, "active"]);
 });
 
 test("A schedule that the destination refuses runs at the source again", async () => {
   const body = { when: "every 1h", target: { queue: "demo" }, calendar: { name: "days" } };
-  await old.api.send("PUT", "/v1/calendars/days", { body: { weekly: ["sun"] } });
-  await old.api.send("PUT", "/v1/schedules/refused:a", { body });
+  await two.old.api.send("PUT", "/v1/calendars/days", { body: { weekly: ["sun"] } });
+  await two.old.api.send("PUT", "/v1/schedules/refused:a", { body });
   const { code, err } = await move("refused:");
   expect(code).toBe(5);
   expect(err).toContain("the destination refused it");
   expect(err).toContain('  refused:a: The schedule refused:a uses the calendar "days", which is not here.\n');
-  expect(await stateIn(old, "refused:a")).toBe("active");
-  await other.api.send("PUT", "/v1/calendars/days", { body: { weekly: ["sun"] } });
+  expect(await stateIn(two.old, "refused:a")).toBe("active");
+  await two.other.api.send("PUT", "/v1/calendars/days", { body: { weekly: ["sun"] } });
   expect(await move("refused:", ["--finish"])).toMatchObject({ code: 0 });
-  expect(await stateIn(other, "refused:a")).toBe("active");
+  expect(await stateIn(two.other, "refused:a")).toBe("active");
 });
 
 test("carillon move needs a confirmation, both names, and a token of the other installation", async () => {
-  const named = ["move", "--prefix", "acme:", "--to", other.url];
-  expect(await old.carillon(named, { env })).toMatchObject({
+  const named = ["move", "--prefix", "acme:", "--to", two.other.url];
+  expect(await two.old.carillon(named, { env })).toMatchObject({
     code: 1,
     err: expect.stringContaining("--yes"),
   });
-  expect(await old.carillon(named)).toMatchObject({
+  expect(await two.old.carillon(named)).toMatchObject({
     code: 2,
     err: expect.stringContaining("CARILLON_TO_TOKEN"),
   });
-  expect(await old.carillon(["move", "--prefix", "acme:"], { env })).toMatchObject({ code: 2 });
-  expect(await old.carillon([...named, "--undo", "--finish"], { env })).toMatchObject({ code: 2 });
-  expect(await old.carillon([...named, "--wait", "soon", "--yes"], { env })).toMatchObject({ code: 2 });
+  expect(await two.old.carillon(["move", "--prefix", "acme:"], { env })).toMatchObject({ code: 2 });
+  expect(await two.old.carillon([...named, "--undo", "--finish"], { env })).toMatchObject({ code: 2 });
+  expect(await two.old.carillon([...named, "--wait", "soon", "--yes"], { env })).toMatchObject({ code: 2 });
 });
 
 test("An undo without a move names both installations, and exits with 4", async () => {
   expect(await move("never:", ["--undo"])).toMatchObject({
     code: 4,
-    err: `${old.url} has no move of "never:" to ${other.url}.\n`,
+    err: `${two.old.url} has no move of "never:" to ${two.other.url}.\n`,
   });
 });
 
 test("A move to the installation itself is refused", async () => {
-  const { code, err } = await old.carillon(["move", "--prefix", "self:", "--to", old.url, "--yes"], { env });
+  const { code, err } = await two.old.carillon(["move", "--prefix", "self:", "--to", two.old.url, "--yes"], {
+    env,
+  });
   expect({ code, err }).toMatchObject({
     code: 5,
     err: expect.stringContaining("begins in this installation"),

@@ -1,30 +1,19 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type OwnCli, ownCli } from "../cli/own-cli.ts";
+import { expect, test } from "vitest";
+import type { OwnCli } from "../cli/own-cli.ts";
+import { twoClis } from "./two-clis.ts";
 
-let old: OwnCli;
-let other: OwnCli;
-
-beforeAll(async () => {
-  old = await ownCli();
-  other = await ownCli();
-  for (const { api } of [old, other]) await api.tick();
-});
-
-afterAll(async () => {
-  await old.stop();
-  await other.stop();
-});
+const two = twoClis();
 
 /** No program listens at this port. */
 const deadUrl = "http://127.0.0.1:9";
 
 const move = (prefix: string, to: string, more: readonly string[] = [], token = "admin-token") =>
-  old.carillon(["move", "--prefix", prefix, "--to", to, "--wait", "0s", "--yes", ...more], {
+  two.old.carillon(["move", "--prefix", prefix, "--to", to, "--wait", "0s", "--yes", ...more], {
     env: { CARILLON_TO_TOKEN: token },
   });
 
 const put = (key: string) =>
-  old.api.send("PUT", `/v1/schedules/${key}`, { body: { when: "every 1h", target: { queue: "demo" } } });
+  two.old.api.send("PUT", `/v1/schedules/${key}`, { body: { when: "every 1h", target: { queue: "demo" } } });
 
 async function openMoves({ api }: OwnCli, prefix: string): Promise<string[]> {
   const { items } = (await api.send("GET", "/v1/moves")).json as {
@@ -34,19 +23,19 @@ async function openMoves({ api }: OwnCli, prefix: string): Promise<string[]> {
 }
 
 async function beginAtSource(prefix: string, to: string): Promise<string> {
-  const { json } = await old.api.send("POST", "/v1/moves", { body: { prefix, to } });
+  const { json } = await two.old.api.send("POST", "/v1/moves", { body: { prefix, to } });
   const { id } = json as { id: string };
-  await old.api.send("POST", `/v1/moves/${id}/steps`, { body: { step: "freeze", after: "", limit: 10 } });
+  await two.old.api.send("POST", `/v1/moves/${id}/steps`, { body: { step: "freeze", after: "", limit: 10 } });
   return id;
 }
 
 test("A move begins nowhere if the destination refuses the token or does not answer, and then goes to the right one", async () => {
   await put("early:a");
-  expect(await move("early:", other.url, [], "wrong")).toMatchObject({
+  expect(await move("early:", two.other.url, [], "wrong")).toMatchObject({
     code: 1,
-    err: expect.stringContaining(`${other.url} refuses the token of the move`),
+    err: expect.stringContaining(`${two.other.url} refuses the token of the move`),
   });
-  expect(await move("early:", other.url, [], "read-token")).toMatchObject({
+  expect(await move("early:", two.other.url, [], "read-token")).toMatchObject({
     code: 1,
     err: expect.stringContaining("A move needs a token with the scope admin for all keys."),
   });
@@ -54,16 +43,16 @@ test("A move begins nowhere if the destination refuses the token or does not ans
     code: 3,
     err: expect.stringContaining("does not answer"),
   });
-  expect(await openMoves(old, "early:")).toEqual([]);
-  expect(await move("early:", other.url, ["--finish"])).toMatchObject({ code: 0 });
+  expect(await openMoves(two.old, "early:")).toEqual([]);
+  expect(await move("early:", two.other.url, ["--finish"])).toMatchObject({ code: 0 });
 });
 
 test("A move that its destination refuses to take in is not left open at the source", async () => {
-  expect(await move("self:", old.url)).toMatchObject({
+  expect(await move("self:", two.old.url)).toMatchObject({
     code: 5,
     err: expect.stringContaining("begins in this installation"),
   });
-  expect(await openMoves(old, "self:")).toEqual([]);
+  expect(await openMoves(two.old, "self:")).toEqual([]);
 });
 
 test("An undo ends a move of which nothing was taken although its destination does not answer", async () => {
@@ -74,29 +63,29 @@ test("An undo ends a move of which nothing was taken although its destination do
     code: 0,
     out: 'No schedule of "dead:" had been moved.\nReleased 1 schedule that the move had stopped.\n',
   });
-  expect(err).toContain(`The move has ended at ${old.url} alone.`);
-  expect(await openMoves(old, "dead:")).toEqual([]);
-  expect((await old.api.send("GET", "/v1/schedules/dead:a")).json).toMatchObject({ state: "active" });
+  expect(err).toContain(`The move has ended at ${two.old.url} alone.`);
+  expect(await openMoves(two.old, "dead:")).toEqual([]);
+  expect((await two.old.api.send("GET", "/v1/schedules/dead:a")).json).toMatchObject({ state: "active" });
 });
 
 test("An undo without --to ends a move of which nothing was taken, and asks for --to once schedules have left", async () => {
   await put("named:a");
-  const id = await beginAtSource("named:", other.url);
-  const undo = () => old.carillon(["move", "--prefix", "named:", "--undo", "--yes"]);
+  const id = await beginAtSource("named:", two.other.url);
+  const undo = () => two.old.carillon(["move", "--prefix", "named:", "--undo", "--yes"]);
   expect(await undo()).toMatchObject({ code: 0, out: expect.stringContaining("Released 1 schedule") });
-  expect(await openMoves(old, "named:")).toEqual([]);
+  expect(await openMoves(two.old, "named:")).toEqual([]);
   expect(await undo()).toMatchObject({ code: 0 });
-  expect(await move("named:", other.url)).toMatchObject({ code: 0 });
-  expect(await undo()).toMatchObject({ code: 2, err: expect.stringContaining(`--to ${other.url}`) });
-  expect((await openMoves(old, "named:")).includes(id)).toBe(false);
-  expect(await move("named:", other.url, ["--undo"])).toMatchObject({ code: 0 });
+  expect(await move("named:", two.other.url)).toMatchObject({ code: 0 });
+  expect(await undo()).toMatchObject({ code: 2, err: expect.stringContaining(`--to ${two.other.url}`) });
+  expect((await openMoves(two.old, "named:")).includes(id)).toBe(false);
+  expect(await move("named:", two.other.url, ["--undo"])).toMatchObject({ code: 0 });
 });
 
 test("--status shows the numbers of the source although the other installation cannot be asked", async () => {
   await put("shown:a");
   await beginAtSource("shown:", deadUrl);
   const args = ["move", "--status", "--prefix", "shown:", "--to", deadUrl, "--json"];
-  const { code, out, err } = await old.carillon(args, { env: { CARILLON_TO_TOKEN: "admin-token" } });
+  const { code, out, err } = await two.old.carillon(args, { env: { CARILLON_TO_TOKEN: "admin-token" } });
   expect(code, err).toBe(0);
   expect(err).toContain(`The numbers of ${deadUrl} are missing.`);
   expect(JSON.parse(out)).toMatchObject({ left: 1, taken: 0, arrived: null });

@@ -137,6 +137,7 @@ test("a hold of a group waits for pulses under edit, and finds them as they are 
       labels: [],
       teams: new Set(),
       oneByOne: 0,
+      labelsMost: 500,
       jobs: 0,
     });
     paused = pauseLabel(deps(), { label: { scope: "group", name: "g" }, caller }, unbounded);

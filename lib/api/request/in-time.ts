@@ -5,7 +5,7 @@ import { sqlState } from "../../db/sql-state.ts";
 import { Refusal } from "../../refusal.ts";
 import type { RequestLimits } from "./kinds.ts";
 import { Problem } from "./problem.ts";
-import { retrySeconds } from "./problem-answer.ts";
+import { passingSeconds, retrySeconds } from "./problem-answer.ts";
 import type { Route } from "./route.ts";
 
 export interface Bounds {
@@ -42,14 +42,11 @@ function overTime(cause: unknown): Problem {
   );
 }
 
-/** Seconds after which another request of the prefix has probably ended. */
-const seatSeconds = "1";
-
 function tooManyAtOnce(cause: unknown): Problem {
   return new Problem(
     "too-many",
     "Other requests with the same prefix use all connections that one prefix may have at a time; try again in 1 s.",
-    { "retry-after": seatSeconds },
+    { "retry-after": passingSeconds },
     { cause },
   );
 }

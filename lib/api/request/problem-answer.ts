@@ -12,7 +12,7 @@ export const retrySeconds = 2;
 export const somethingFailed = "An unexpected error occurred; the log has the cause.";
 
 /** Seconds after which a conflict with another request has probably passed. */
-const passingSeconds = "1";
+export const passingSeconds = "1";
 
 export const unknownToken = { "www-authenticate": 'Bearer realm="carillon", error="invalid_token"' };
 

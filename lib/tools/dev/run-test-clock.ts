@@ -24,7 +24,7 @@ export async function runTestClock(
     webhookAllow,
     hosts,
     eventSources,
-    targetPrefixes: targetPrefixes === "" ? [] : targetPrefixes.split("\n"),
+    targetPrefixes,
     pageName,
     handlers: own?.loaded ?? [],
     log,

@@ -128,7 +128,7 @@ export function localFunctions(parts: FunctionsParts): LocalFunctions {
     CARILLON_LOG: parts.functionLog,
     DATABASE_PREPARE: parts.databasePrepare,
     CARILLON_TARGET_EVENT_SOURCES: parts.eventSources,
-    TARGET_PREFIXES: parts.targetPrefixes,
+    TARGET_PREFIXES: parts.targetPrefixes.join("\n"),
     ...parts.lifecycle,
   };
   const as = (role: keyof DatabaseUrls): Environment => ({ ...common, DATABASE_URL: parts.databases[role] });

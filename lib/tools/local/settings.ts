@@ -27,8 +27,8 @@ export interface LocalSettings {
   webhookAllow: string | undefined;
   /** The sources of events that schedules may use, separated by commas. */
   eventSources: string | undefined;
-  /** The targets that only schedules of some keys may name, one per line. */
-  targetPrefixes: string;
+  /** The targets that only schedules of some keys may name. */
+  targetPrefixes: readonly string[];
   /**
    * The events to publish on the local bus: `LIFECYCLE_EVENTS` and `CARILLON_EVENTS_BUS`, as the
    * functions read them.
@@ -78,7 +78,7 @@ export function readSettings(env: Environment): LocalSettings {
     databasePrepare: readDatabasePrepare(given(env, "DATABASE_PREPARE")),
     webhookAllow: readWebhookAllow(env),
     eventSources: readEventSources(env),
-    targetPrefixes: readEntries(env, "CARILLON_TARGET_PREFIXES", checkedTargetPrefixes).join("\n"),
+    targetPrefixes: readEntries(env, "CARILLON_TARGET_PREFIXES", checkedTargetPrefixes),
     lifecycle: readLifecycle(env),
     quotas: readEntries(env, "CARILLON_QUOTAS", parseQuotas),
     prefixWeights: readEntries(env, "CARILLON_PREFIX_WEIGHTS", parsePrefixWeights),

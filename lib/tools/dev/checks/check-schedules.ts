@@ -54,7 +54,7 @@ function acceptanceFor({ handlers, local }: CheckParts): Pick<Acceptance, "body"
     CARILLON_WEBHOOK_ALLOW: local.webhookAllow,
     CARILLON_WEBHOOK_ADVICE: local.webhookAdvice,
     CARILLON_TARGET_EVENT_SOURCES: local.eventSources,
-    TARGET_PREFIXES: local.targetPrefixes,
+    TARGET_PREFIXES: local.targetPrefixes.join("\n"),
   });
   const acceptance = acceptanceOf({ handlers: handlers ?? [], targets });
   if (handlers !== null) return acceptance;
