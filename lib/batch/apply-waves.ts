@@ -38,7 +38,11 @@ export async function applyWaves(
   const locked = await lockMany(tx, operations, { labels, teams, also, labelsMost });
   if (locked === null) throw new RestartTransaction();
   const shards = new Map([...locked.existing].map(([key, { shard }]) => [key, shard]));
-  const budget = { most, used: 0, jobs: { most: jobs, used: 0, operations, shards } };
+  const budget = {
+    most,
+    used: 0,
+    jobs: { most: jobs, changed: [], counted: 0, used: 0, operations, shards },
+  };
   let left: (readonly Operation[])[] = [...Map.groupBy(operations, ({ key }) => key).values()];
   for (let isFirst = true; left.length > 0; isFirst = false) {
     checkBudget(budget, 0);

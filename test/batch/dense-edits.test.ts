@@ -3,11 +3,15 @@ import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import { applyWaves } from "../../lib/batch/apply-waves.ts";
 import { changeMany } from "../../lib/batch/bulk-change.ts";
 import type { Operation } from "../../lib/batch/operation.ts";
+import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { applyBatch } from "../../lib/command/apply-batch.ts";
+import type { Tx } from "../../lib/db/connect.ts";
+import { putCalendar } from "../../lib/rules/calendar-edits.ts";
 import { parseScheduleBody } from "../../lib/schedule/shape/schedule-shape.ts";
 import { acceptance } from "../inbox/inbox-world.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { at, second } from "../support/instants.ts";
+import { watchSearches } from "./searches-under-locks.ts";
 
 /**
  * Schedules of every second have 180 jobs made ahead. An edit withdraws them and makes as many,
@@ -33,6 +37,9 @@ const patches = (keys: readonly string[]) =>
 const commands = (keys: readonly string[]) =>
   keys.map((key) => ({ input: { patch: { key, ...moved } }, caller }));
 const deps = () => ({ sql: world.sql, queue: world.queue, log: world.log, acceptance });
+
+const applyWithin = (tx: Tx, operations: readonly Operation[], jobs: number) =>
+  applyWaves(tx, operations, { labels: [], labelsMost: 500, teams: new Set(), oneByOne: 0, jobs });
 
 /** Makes the schedules, with the jobs of three minutes. */
 async function madeAhead(keys: readonly string[], { sql, queue, tick }: Carillon = world): Promise<void> {
@@ -75,7 +82,7 @@ test("a batch that is divided because of its jobs edits the schedules of one sha
   expect(shards.length).toBeGreaterThan(3);
 });
 
-test("an all-or-nothing batch that would replace more than 15,000 jobs is refused with the number and changes nothing, and half of it is one transaction", async () => {
+test("an all-or-nothing batch that would replace more than 15,000 jobs is refused with their number and changes nothing, and half of it is one transaction", async () => {
   const keys = keysOf(60);
   await madeAhead(keys);
   const before = await jobsOf(world);
@@ -83,7 +90,7 @@ test("an all-or-nothing batch that would replace more than 15,000 jobs is refuse
     name: "Refusal",
     kind: "impossible",
     message:
-      "These operations withdraw and make 21,540 jobs of the next minutes. A transaction has at most 15,000. Send fewer operations at once.",
+      "These operations withdraw and make about 22,000 jobs of the next minutes. A transaction has at most 15,000. Send fewer operations at once.",
   });
   expect(await jobsOf(world)).toEqual(before);
   expect(await world.sql`select from carillon.schedules where version > 1`).toHaveLength(0);
@@ -100,13 +107,35 @@ test("a bulk delete of schedules with many jobs made ahead is done in transactio
   expect(await world.jobs()).toEqual([]);
 });
 
+test("counting the jobs of a batch ends at the limit, however many schedules the batch has", async () => {
+  const read = readCalendarRules({ dates: ["12-25"] });
+  if (!read.ok) throw new Error("The calendar rules could not be read.");
+  await putCalendar(deps(), { name: "moving", body: { description: null, rules: read.rules }, caller });
+  const calendar = { name: "moving", on: "next" };
+  const body = parseScheduleBody({ ...dense, calendar });
+  const keys = keysOf(32);
+  await world.tick();
+  await applyOperations(
+    deps(),
+    keys.map((key): Operation => ({ kind: "put", key, caller, body })),
+  );
+  const watched = watchSearches(world.databaseUrl);
+  const looksAt = async (count: number) => {
+    watched.looksInside();
+    const refused = watched.sql.begin((tx) => applyWithin(tx, patches(keys.slice(0, count)), 720));
+    await expect(refused).rejects.toMatchObject({ name: "TooManyJobs" });
+    return watched.looksInside();
+  };
+  const few = await looksAt(8);
+  expect(few).toBeGreaterThan(0);
+  expect(await looksAt(32)).toBeLessThan(2 * few);
+  await watched.stop();
+});
+
 test("a single schedule fits into a transaction however many jobs it has, and a second one does not", async () => {
   const keys = keysOf(2);
   await madeAhead(keys);
-  const apply = (operations: readonly Operation[]) =>
-    world.sql.begin((tx) =>
-      applyWaves(tx, operations, { labels: [], labelsMost: 500, teams: new Set(), oneByOne: 0, jobs: 1 }),
-    );
+  const apply = (operations: readonly Operation[]) => world.sql.begin((tx) => applyWithin(tx, operations, 1));
   await expect(apply(patches(keys))).rejects.toMatchObject({ name: "TooManyJobs", fit: 1 });
   await apply(patches(keys.slice(0, 1)));
   expect(await world.sql`select from carillon.schedules where version > 1`).toHaveLength(1);
