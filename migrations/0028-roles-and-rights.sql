@@ -154,7 +154,7 @@ grant usage on sequence carillon.audit_id_seq, carillon.cadences_id_seq, carillo
   carillon.schedules_id_seq, carillon.zone_moves_id_seq,
   carillon.zone_updates_id_seq to carillon_tick;
 grant select on carillon.archived_days, carillon.cadence_round, carillon.calendar_versions,
-  carillon.calendars, carillon.dead_jobs, carillon.migrations, carillon.pulse_target_round, carillon.pulse_targets,
+  carillon.calendars, carillon.dead_jobs, carillon.migrations, carillon.moved_schedules, carillon.moves, carillon.pulse_target_round, carillon.pulse_targets,
   carillon.pulses, carillon.retention, carillon.stirred_days, carillon.target_round,
   carillon.sealing_keys, carillon.target_work, carillon.targets to carillon_tick;
 grant insert, select on carillon.attempts, carillon.audit, carillon.cadences, carillon.jobs_beside,

@@ -40,6 +40,7 @@ const IN_FLIGHT_SHARE_MAX = 0.8;
 export function alarmsOnJobs(props: AlarmsOnJobsProps): void {
   whatStands(props);
   alarmOnQuarantine(props);
+  alarmOnMoves(props);
   alarmsOnLostPulses(props);
   whatStartsLate(props);
   alarmsOnAwsLimits(props);
@@ -91,6 +92,16 @@ function alarmOnQuarantine({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
     description:
       "For a quarter of an hour, a part of Carillon has failed on some rows. Each is in quarantine and retried, and the other rows go on.",
     article: "Rows set aside",
+  });
+}
+
+function alarmOnMoves({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
+  alarms.whenAbove(tick, "MoveUnfinished", 0, {
+    metric: metrics.ofTick("UnfinishedMoves", { statistic: "Maximum", period: Duration.minutes(1) }),
+    periods: 1,
+    description:
+      "A move to another installation has kept schedules for a quarter of an hour: they run in neither installation, or late, until the command runs again.",
+    article: "Move unfinished",
   });
 }
 

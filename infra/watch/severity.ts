@@ -36,6 +36,8 @@ const severities: Readonly<Record<string, Severity>> = {
   "database-transaction-ids-high": "ticket",
   "database-transaction-open": "ticket",
   "database-locks-held": "page",
+  // Schedules run in neither installation until the command runs again.
+  "move-unfinished": "page",
   "archive-behind": "ticket",
 };
 

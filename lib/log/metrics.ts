@@ -20,6 +20,7 @@ export const metricUnits = {
   OldestTransactionMs: "Milliseconds",
   // Only while there are any.
   ForeignLocks: "Count",
+  UnfinishedMoves: "Count",
   // Every ten minutes.
   QuotaUsedPercent: "Percent",
   // Only with an archive.

@@ -126,6 +126,8 @@ export const wording = {
   "tick.foreign-locks":
     "a session of user {user}, which is none of Carillon's, keeps locks of Carillon and makes it wait: {locks}",
   "tick.locks-unread": "locks of other programs could not be looked for: {error}",
+  "tick.move-unfinished":
+    "a move of {prefix} to {peer} does not go on: {away} schedules run in neither installation, and {stopped} are stopped here",
   "tick.outage": "an outage has begun ({what}): since {from}",
   "tick.outage-over": "an outage is over ({what}): it lasted from {from} to {to}",
   "tick.pulse-targets-reclaimed": "{targets} targets that no pulse uses were deleted",

@@ -1,6 +1,7 @@
 import type { Sql } from "../db/connect.ts";
 import { readForeignLocks } from "../db/foreign-locks.ts";
 import { spanText } from "../explain/late.ts";
+import { readUnfinishedMoves } from "../move/unfinished-moves.ts";
 import { readDeadGroups, readLosses, readPastOutages } from "./failures.ts";
 import { foreignLockProblems } from "./foreign-lock-problems.ts";
 import { fullBacklogProblems, readFullBacklog } from "./full-backlog.ts";
@@ -16,7 +17,7 @@ import {
   tickProblems,
 } from "./sentences.ts";
 import { readDeadCommands, readInboxErrors, readOldHolds, readQuarantined } from "./set-aside.ts";
-import { readUnfinishedMoves, unfinishedMoveProblems } from "./unfinished-moves.ts";
+import { unfinishedMoveProblems } from "./unfinished-moves.ts";
 
 export interface Problems {
   asOf: Date;

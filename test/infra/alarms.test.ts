@@ -190,6 +190,20 @@ test("locks that another program holds raise an alarm in their second minute, al
     });
 });
 
+test("a move that has kept schedules for long raises an alarm in the first minute that a tick reports it", () => {
+  stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+    Namespace: "Carillon",
+    MetricName: "UnfinishedMoves",
+    Dimensions: ofTick,
+    Statistic: "Maximum",
+    Period: 60,
+    EvaluationPeriods: 1,
+    Threshold: 0,
+    ComparisonOperator: "GreaterThanThreshold",
+    TreatMissingData: "notBreaching",
+  });
+});
+
 test("requests answered with 5xx raise an alarm", () => {
   stack.template.hasResourceProperties("AWS::CloudWatch::Alarm", {
     Namespace: "AWS/ApiGateway",

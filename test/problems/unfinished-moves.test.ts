@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Measured } from "../../lib/log/metrics.ts";
 import { readProblems } from "../../lib/problems/read-problems.ts";
+import { measureTick } from "../../lib/tick/housekeeping/measure.ts";
 import { type Two, twoInstallations } from "../move/two-installations.ts";
 import { minute, second } from "../support/instants.ts";
+import { recordedLog } from "../support/recorded-log.ts";
 
 let two: Two;
 
@@ -59,4 +62,30 @@ test("Problems name schedules that an open move has stopped a minute ago and not
   ]);
   await source.end({ abandon: true });
   expect(await problems()).toEqual([]);
+});
+
+test("A tick reports a move that has kept schedules for a quarter of an hour, until it has gone on", async () => {
+  for (const name of ["a", "b"]) await two.old.put(`acme:${name}`, { when: "every 1h" });
+  const log = recordedLog();
+  const measured = async () => {
+    const written: Measured[] = [];
+    const metrics = { write: (line: Measured) => void written.push(line) };
+    await measureTick({ sql: two.old.as.tick, log, metrics }, { rolledUp: undefined, ms: 1 });
+    return written.map(({ UnfinishedMoves }) => UnfinishedMoves);
+  };
+  const { source, drive } = await two.begin("acme:");
+  await source.take((await source.freeze({ after: "", limit: 1 })).ids);
+  await source.freeze({ after: "acme:a", limit: 1 });
+  await two.advance(15 * minute - second);
+  expect(await measured()).toEqual([undefined]);
+  await two.advance(second);
+  expect(await measured()).toEqual([1]);
+  expect(log.lines).toMatchObject([
+    {
+      event: "tick.move-unfinished",
+      fields: { prefix: "acme:", peer: "https://new.example", away: 1, stopped: 1 },
+    },
+  ]);
+  await drive();
+  expect(await measured()).toEqual([undefined]);
 });

@@ -2,6 +2,7 @@ import type { Sql, Tx } from "../../db/connect.ts";
 import { errorText } from "../../log/error-text.ts";
 import type { Log } from "../../log/log.ts";
 import { type Metrics, noMetrics } from "../../log/metrics.ts";
+import { readUnfinishedMoves } from "../../move/unfinished-moves.ts";
 import { nearQuotas } from "../../quota/near-quotas.ts";
 import { archiveLagMs } from "../../retention/archive-lag.ts";
 import { readStanding } from "../../stats/standing.ts";
@@ -52,6 +53,7 @@ export async function measureTick(
       ...(openMs === null ? {} : { OldestTransactionMs: openMs }),
       PlanLagMs: Math.max(0, now.getTime() - plannedTo.getTime()),
       ...(await quotasAt({ sql, log }, now)),
+      ...(await movesAt({ sql, log }, now)),
       ...lag,
     });
   } catch (error) {
@@ -74,6 +76,22 @@ async function quotasAt(
   const { fullest, near } = await nearQuotas(sql, minute / quotaMinutes);
   for (const each of near.slice(0, nearLogged)) log.warn("quota.near", { ...each });
   return { QuotaUsedPercent: fullest };
+}
+
+/**
+ * Schedules arrive within seconds, and `carillon move` waits ten minutes for a job that runs: a move that
+ * has kept schedules for longer has ended too early.
+ */
+const moveUnfinishedMs = 15 * 60_000;
+
+async function movesAt(
+  { sql, log }: { sql: Sql; log: Log },
+  now: Date,
+): Promise<{ UnfinishedMoves?: number }> {
+  const moves = await readUnfinishedMoves(sql, new Date(now.getTime() - moveUnfinishedMs));
+  for (const { prefix, peer, away, stopped } of moves)
+    log.error("tick.move-unfinished", { prefix, peer, away, stopped });
+  return moves.length === 0 ? {} : { UnfinishedMoves: moves.length };
 }
 
 /**

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "ca3b94996ace47141b8cb3c70d1c25a4cf900bca",
   lastMigration: 29,
-  migrationsDigest: "8ac73d4908a30e2639bb26bf73925954da2a5fbe9e863750283b3645871b334c",
+  migrationsDigest: "6181a58976f8f65863e40acad82e3660285343d7909143414374bc2504988ebb",
 } as const;
