@@ -27,12 +27,22 @@ export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly kind: RefusalKind;
   readonly faults: readonly Fault[];
+  /** The installation to which the schedule, or its prefix, has moved. */
+  readonly movedTo: string | undefined;
 
-  constructor(kind: RefusalKind, detail: string, faults: readonly Fault[] = []) {
+  constructor(kind: RefusalKind, detail: string, faults: readonly Fault[] = [], movedTo?: string) {
     super(detail);
     this.kind = kind;
     this.faults = faults;
+    this.movedTo = movedTo;
   }
+}
+
+/** A refusal as plain data, because it is stored with the answer to an idempotent request. */
+export type Refused = Pick<Refusal, "kind" | "message" | "faults"> & Partial<Pick<Refusal, "movedTo">>;
+
+export function asRefused({ kind, message, faults, movedTo }: Refusal): Refused {
+  return { kind, message, faults, movedTo };
 }
 
 /**

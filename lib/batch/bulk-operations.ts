@@ -3,12 +3,12 @@ import { databaseClock } from "../db/database-clock.ts";
 import type { PatchAcceptance } from "../edit/schedule-edits.ts";
 import type { Matching } from "../history/search-page.ts";
 import type { ScheduleFilter } from "../history/search-schedules.ts";
-import { Refusal } from "../refusal.ts";
+import { Refusal, type Refused } from "../refusal.ts";
 import { isHeldAt } from "../schedule/held.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import { targetName } from "../schedule/shape/target-name.ts";
 import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
-import type { Operation, Refused } from "./operation.ts";
+import type { Operation } from "./operation.ts";
 
 /** The change of each schedule. */
 export type BulkChange =

@@ -5,7 +5,7 @@ import { RestartTransaction } from "../edit/restart-transaction.ts";
 import { onceOf } from "../history/planned-job.ts";
 import { jobId } from "../job/job-id.ts";
 import { shardOf, stateOf } from "../plan/shard.ts";
-import { Refusal } from "../refusal.ts";
+import { asRefused, Refusal } from "../refusal.ts";
 import type { ManyLocked } from "./lock-many.ts";
 import type { Applied, Operation } from "./operation.ts";
 
@@ -40,8 +40,7 @@ export async function decideMissing(
 /** The result of a refused operation. Any other error is thrown. */
 export function refusedBy(error: unknown, key: string): Applied {
   if (!(error instanceof Refusal)) throw error;
-  const { kind, message, faults } = error;
-  return { change: "refused", key, refusal: { kind, message, faults } };
+  return { change: "refused", key, refusal: asRefused(error) };
 }
 
 export function appliedToMissing(decided: MissingDecided): Applied {

@@ -1,7 +1,7 @@
 import type { Tx } from "../db/connect.ts";
 import type { IfMatch } from "../edit/edit-transaction.ts";
 import type { PatchAcceptance } from "../edit/schedule-edits.ts";
-import type { Refusal } from "../refusal.ts";
+import type { Refused } from "../refusal.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import type { StoredSchedule } from "../schedule/stored/stored-schedule.ts";
@@ -53,9 +53,6 @@ export type Applied =
   /** Excluded by `before`: it must not be applied any more. */
   | { change: "passed-over"; key: string }
   | { change: "refused"; key: string; refusal: Refused };
-
-/** A refusal as plain data, because it is stored with the answer to an idempotent request. */
-export type Refused = Pick<Refusal, "kind" | "message" | "faults">;
 
 export interface ApplyOptions {
   /** If one operation is refused, none is applied. */

@@ -163,7 +163,7 @@ function errorLines(error: unknown, { command, key }: Failed): string[] {
     // Other answers say themselves what is wrong.
     const isForLog = error.status >= 500 && error.requestId !== undefined;
     const id = isForLog ? [`  request ${error.requestId}: the log has the cause`] : [];
-    const hint = error.status === 404 && !isElsewhere(error) ? missingHint({ command, key }) : [];
+    const hint = error.status === 404 && error.movedTo === undefined ? missingHint({ command, key }) : [];
     return [`${error.detail}${error.status === 0 ? "" : ` (${error.status})`}`, ...faults, ...id, ...hint];
   }
   const sentence = error instanceof Error ? error.message : String(error);
@@ -173,9 +173,6 @@ function errorLines(error: unknown, { command, key }: Failed): string[] {
   return [sentence, `See carillon help${command === undefined ? "" : ` ${command.name}`}.`];
 }
 
-/** The answer names the installation to which the schedule has moved. */
-const isElsewhere = ({ detail }: CarillonProblem): boolean => /\(move [0-9a-f-]{36}\)/.test(detail);
-
 function missingHint({ command, key }: Failed): string[] {
   if (command === undefined || key === undefined || !/^[<[]key[\]>]/.test(command.usage)) return [];
   return [command.missing?.(key) ?? `carillon explain ${key} shows whether it was deleted.`];
@@ -183,8 +180,8 @@ function missingHint({ command, key }: Failed): string[] {
 
 function errorAsJson(error: unknown): object {
   if (error instanceof CarillonProblem) {
-    const { status, type, title, detail, errors, requestId } = error;
-    return { error: { status, type, title, detail, errors, requestId } };
+    const { status, type, title, detail, errors, movedTo, requestId } = error;
+    return { error: { status, type, title, detail, errors, movedTo, requestId } };
   }
   return { error: { detail: error instanceof Error ? error.message : String(error) } };
 }

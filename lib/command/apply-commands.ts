@@ -1,10 +1,11 @@
 import { applyOperations } from "../batch/apply-operations.ts";
-import type { Applied, ApplyOptions, Operation, Refused } from "../batch/operation.ts";
+import type { Applied, ApplyOptions, Operation } from "../batch/operation.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
 import { eachWithinLimit } from "../job/schema-time.ts";
-import { Refusal } from "../refusal.ts";
+import { asRefused, Refusal, type Refused } from "../refusal.ts";
 import type { Acceptance } from "./acceptance.ts";
 import { belowVerb, type Command, keyIn, readCommand } from "./command-shape.ts";
+
 /** A command after it was read, or the reason why it could not be read. */
 export type ReadCommand = { operation: Operation; verb: string } | { key: string | null; refusal: Refused };
 
@@ -17,8 +18,7 @@ export function readOrRefuse(command: Command, acceptance: Acceptance): ReadComm
     return readCommand(command, acceptance);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const { kind, message, faults } = error;
-    return { key: keyIn(command.input), refusal: { kind, message, faults } };
+    return { key: keyIn(command.input), refusal: asRefused(error) };
   }
 }
 

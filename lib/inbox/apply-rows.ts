@@ -1,5 +1,5 @@
 import { applyOperations } from "../batch/apply-operations.ts";
-import type { Applied, Operation, Refused } from "../batch/operation.ts";
+import type { Applied, Operation } from "../batch/operation.ts";
 import { belowVerb } from "../command/command-shape.ts";
 import { withoutCredentials } from "../command/without-credentials.ts";
 import { boundStatements } from "../db/bounded.ts";
@@ -9,6 +9,7 @@ import { isOfTheDatabase } from "../db/passing-failure.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
 import { OfNoRow } from "../quarantine/in-halves.ts";
 import { letGoUnlocked } from "../quarantine/quarantine.ts";
+import type { Refused } from "../refusal.ts";
 import { type InboxRefusal, refuseCommands, removeCommands, stillThere } from "./inbox-rows.ts";
 import { overtakenByQueue, tellQueue } from "./queue-order.ts";
 import type { ReadRow } from "./read-inbox.ts";

@@ -1,9 +1,9 @@
-import type { Operation, Refused } from "../batch/operation.ts";
+import type { Operation } from "../batch/operation.ts";
 import type { Acceptance } from "../command/acceptance.ts";
 import { readCommands } from "../command/apply-commands.ts";
 import { refuseInexactNumbers } from "../command/exact-numbers.ts";
 import { refuseDeep } from "../command/json-depth.ts";
-import { Refusal } from "../refusal.ts";
+import { Refusal, type Refused } from "../refusal.ts";
 import { type Caller, reachOf } from "../schedule/shape/caller.ts";
 import type { Json } from "../schedule/shape/json.ts";
 import type { InboxRow } from "./inbox-rows.ts";

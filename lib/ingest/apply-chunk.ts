@@ -1,9 +1,10 @@
 import { applyOperations } from "../batch/apply-operations.ts";
-import type { Applied, Refused } from "../batch/operation.ts";
+import type { Applied } from "../batch/operation.ts";
 import { boundStatements, inItsTime } from "../db/bounded.ts";
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { lockInboxShared } from "../db/locks.ts";
+import type { Refused } from "../refusal.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import { type DeadCommand, forgetDead, noteDead } from "./dead-commands.ts";
 import type { IngestDeps } from "./ingest-deps.ts";

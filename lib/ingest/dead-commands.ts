@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { Refused } from "../batch/operation.ts";
 import type { Tx } from "../db/connect.ts";
+import type { Refused } from "../refusal.ts";
 import { isJson } from "../schedule/shape/json.ts";
 import { storablePart } from "../schedule/shape/text.ts";
 

@@ -1,5 +1,5 @@
 import { SendMessageBatchCommand, type SQSClient } from "@aws-sdk/client-sqs";
-import type { Refused } from "../batch/operation.ts";
+import type { Refused } from "../refusal.ts";
 import { eachRequest, requests } from "../target/delivery.ts";
 
 /** A command for the dead-letter queue, with the reason. */

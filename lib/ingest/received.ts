@@ -1,9 +1,8 @@
 import type { SQSRecord } from "aws-lambda";
 import * as z from "zod";
-import type { Refused } from "../batch/operation.ts";
 import { refuseInexactNumbers } from "../command/exact-numbers.ts";
 import { refuseDeep } from "../command/json-depth.ts";
-import { type Fault, Refusal } from "../refusal.ts";
+import { asRefused, type Fault, Refusal, type Refused } from "../refusal.ts";
 import { instantShape } from "../schedule/shape/instant-shape.ts";
 import { shapeFaults } from "../schedule/shape/shape-faults.ts";
 import { storableText } from "../schedule/shape/text.ts";
@@ -55,7 +54,7 @@ export function readMessage(record: Pick<SQSRecord, "messageId" | "body" | "attr
     );
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return [{ messageId, place: 0, command: undefined, refusal: plain(error) }];
+    return [{ messageId, place: 0, command: undefined, refusal: asRefused(error) }];
   }
 }
 
@@ -111,7 +110,7 @@ function readOne(
   const { id, at, rest } = split(command);
   const read = head.safeParse({ id, at }, { reportInput: true });
   if (!read.success)
-    return { messageId, place, command, refusal: plain(notUnderstood(shapeFaults(read.error))) };
+    return { messageId, place, command, refusal: asRefused(notUnderstood(shapeFaults(read.error))) };
   return {
     messageId,
     place,
@@ -155,8 +154,4 @@ function split(command: unknown): { id?: unknown; at?: unknown; rest: unknown } 
 
 function notUnderstood(faults: readonly Fault[]): Refusal {
   return new Refusal("invalid", "The command is not understood.", faults);
-}
-
-export function plain({ kind, message, faults }: Refusal): Refused {
-  return { kind, message, faults };
 }

@@ -1,7 +1,7 @@
 import { v5 as uuidv5 } from "uuid";
-import type { Operation, Refused } from "../batch/operation.ts";
+import type { Operation } from "../batch/operation.ts";
 import { readCommands } from "../command/apply-commands.ts";
-import { Refusal } from "../refusal.ts";
+import { Refusal, type Refused } from "../refusal.ts";
 import { type Caller, reachOf } from "../schedule/shape/caller.ts";
 import type { IngestDeps } from "./ingest-deps.ts";
 import type { Kept, Stamped } from "./memory.ts";

@@ -48,7 +48,7 @@ export const lostWrite =
   "Whether the change was made is not known. Call again with the same arguments and the same confirm: it is made at most once.";
 
 function toldProblem(error: CarillonProblem): Told {
-  const { status, type, title, detail, errors, requestId } = error;
+  const { status, type, title, detail, errors, movedTo, requestId } = error;
   const lines = [
     status === 0 ? detail : `${detail} (${status})`,
     ...errors.map(({ path, message }) => `${path} ${message}`.trim()),
@@ -60,7 +60,11 @@ function toldProblem(error: CarillonProblem): Told {
   ];
   return {
     lines,
-    data: { status, type, title, detail, errors, ...(requestId === undefined ? {} : { requestId }) },
+    data: {
+      ...{ status, type, title, detail, errors },
+      ...(movedTo === undefined ? {} : { movedTo }),
+      ...(requestId === undefined ? {} : { requestId }),
+    },
   };
 }
 

@@ -21,6 +21,8 @@ export async function refuseMovedAway(tx: Tx, movedOut: readonly string[], key: 
     throw new Refusal(
       "conflict",
       away.closed === null ? awayText(key, away) : closedText(key, away, away.closed),
+      [],
+      away.peer,
     );
 }
 
@@ -38,9 +40,12 @@ export async function refuseMovedGroup(
     select m.id, m.peer from carillon.moved_schedules s join carillon.moves m on m.id = s.move_id
     where s.lane_group = ${group} and s.lane_group is not null limit 1`;
   if (away !== undefined)
-    throw new Refusal("conflict", `The serial group ${group} is at ${away.peer} (move ${away.id}).`, [
-      { path: "group", message: "has moved to another installation: make the schedule there" },
-    ]);
+    throw new Refusal(
+      "conflict",
+      `The serial group ${group} is at ${away.peer} (move ${away.id}).`,
+      [{ path: "group", message: "has moved to another installation: make the schedule there" }],
+      away.peer,
+    );
 }
 
 /** The refusal for a schedule that does not exist here. */
@@ -52,8 +57,10 @@ export async function missingSchedule(tx: Tx, key: string): Promise<Refusal> {
 export async function awayRefusal(tx: Tx, key: string): Promise<Refusal | null> {
   const away = await findAway(tx, key);
   if (away === null) return null;
-  if (away.closed === null) return new Refusal("missing", awayText(key, away));
-  return new Refusal("missing", `There is no schedule ${key}. ${closedText(key, away, away.closed)}`);
+  const { closed, peer } = away;
+  const text =
+    closed === null ? awayText(key, away) : `There is no schedule ${key}. ${closedText(key, away, closed)}`;
+  return new Refusal("missing", text, [], peer);
 }
 
 /**

@@ -237,3 +237,19 @@ test("A move to the installation itself is refused", async () => {
     err: expect.stringContaining("begins in this installation"),
   });
 });
+
+test("A command for a schedule that has moved names its installation, and no command that looks for it here", async () => {
+  await putAll("gone:");
+  expect((await move("gone:")).code).toBe(0);
+  const { code, err } = await two.old.carillon(["get", "gone:a"]);
+  expect({ code, lines: err.trimEnd().split("\n") }).toEqual({
+    code: 4,
+    lines: [
+      expect.stringMatching(
+        new RegExp(`is at ${two.other.url} since .* Send the request there\\. \\(404\\)$`),
+      ),
+    ],
+  });
+  const asJson = await two.old.carillon(["get", "gone:a", "--json"]);
+  expect(JSON.parse(asJson.err)).toMatchObject({ error: { status: 404, movedTo: two.other.url } });
+});

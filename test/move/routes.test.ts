@@ -42,7 +42,11 @@ test("A request for a schedule that has moved is refused with its new address", 
   const path = await begin("away:");
   await take(path);
   const at = "/v1/schedules/away:a";
-  const refused = { status: 404, body: expect.stringContaining(`is at ${to} since`) };
+  const refused = {
+    status: 404,
+    body: expect.stringContaining(`is at ${to} since`),
+    json: expect.objectContaining({ movedTo: to }),
+  };
   for (const suffix of ["", "/next", "/jobs"])
     expect(await api.send("GET", at + suffix)).toMatchObject(refused);
   expect(await api.send("PATCH", at, { body: { tags: [] } })).toMatchObject(refused);
@@ -54,8 +58,8 @@ test("A request for a schedule that has moved is refused with its new address", 
   const { json } = await api.send("POST", "/v1/schedules:batch", { body: { operations } });
   expect(json).toMatchObject({
     results: [
-      { status: 404, error: { detail: refused.body } },
-      { status: 409, error: { detail: refused.body } },
+      { status: 404, error: { detail: refused.body, movedTo: to } },
+      { status: 409, error: { detail: refused.body, movedTo: to } },
       { status: 404, error: { detail: "There is no schedule nothing." } },
     ],
   });

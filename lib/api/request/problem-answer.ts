@@ -24,7 +24,8 @@ const insufficient = { "www-authenticate": 'Bearer realm="carillon", error="insu
  */
 export function problemAnswer(error: unknown, requestId: string): HttpResponse {
   if (error instanceof Refusal) {
-    const document = problemDocument(error.kind, { detail: error.message, faults: error.faults, requestId });
+    const { kind, message: detail, faults, movedTo } = error;
+    const document = problemDocument(kind, { detail, faults, movedTo, requestId });
     const headers = headersOf(error);
     return toHttp({ status: document.status, body: document, headers }, contentType);
   }

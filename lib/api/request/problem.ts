@@ -31,6 +31,7 @@ export interface ProblemDocument {
   status: number;
   detail: string;
   errors?: Fault[];
+  movedTo?: string;
   requestId?: string;
 }
 
@@ -44,6 +45,10 @@ export const problemSchema = z
       .array(z.strictObject({ path: z.string(), message: z.string() }))
       .optional()
       .describe("Every fault of the input with its path; up to a hundred."),
+    movedTo: z
+      .string()
+      .optional()
+      .describe("The address of the installation to which the schedule, or its prefix, has moved."),
     requestId: z
       .string()
       .optional()
@@ -71,16 +76,24 @@ export class Problem extends Error {
   }
 }
 
+export interface ProblemDetails {
+  detail: string;
+  faults?: readonly Fault[];
+  movedTo?: string | undefined;
+  requestId?: string;
+}
+
 /** The document of RFC 9457 for a problem. */
 export function problemDocument(
   kind: ProblemKind,
-  { detail, faults = [], requestId }: { detail: string; faults?: readonly Fault[]; requestId?: string },
+  { detail, faults = [], movedTo, requestId }: ProblemDetails,
 ): ProblemDocument {
   return {
     type: `urn:carillon:problem:${kind}`,
     ...kinds[kind],
     detail,
     ...(faults.length > 0 ? { errors: [...faults] } : {}),
+    ...(movedTo === undefined ? {} : { movedTo }),
     ...(requestId === undefined ? {} : { requestId }),
   };
 }

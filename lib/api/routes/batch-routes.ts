@@ -1,10 +1,9 @@
 import { v7 as uuidv7 } from "uuid";
 import * as z from "zod";
-import type { Refused } from "../../batch/operation.ts";
 import type { BatchResult, NotDone } from "../../command/apply-batch.ts";
 import { notDone } from "../../command/apply-commands.ts";
 import type { Command } from "../../command/command-shape.ts";
-import { type Fault, Refusal } from "../../refusal.ts";
+import { type Fault, Refusal, type Refused } from "../../refusal.ts";
 import { memberPath } from "../../schedule/shape/shape-faults.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Answer } from "../request/answer.ts";
@@ -128,8 +127,11 @@ function answerOf(results: readonly BatchResult[], requestId: string | undefined
   return { status: 200, body: { results: views } };
 }
 
-function refusedView(key: string | null, { kind, message, faults }: Refused): z.output<typeof resultShape> {
-  const error = problemDocument(kind, { detail: message, faults });
+function refusedView(
+  key: string | null,
+  { kind, message, faults, movedTo }: Refused,
+): z.output<typeof resultShape> {
+  const error = problemDocument(kind, { detail: message, faults, movedTo });
   return { status: error.status, key, error };
 }
 

@@ -82,6 +82,7 @@ async function asJob<Done>(enqueue: () => Promise<Done>): Promise<Done> {
           ? { path: "at", message: message.replace(/ \(at position \d+\)$/, "") }
           : { path, message },
       ),
+      error.movedTo,
     );
   }
 }

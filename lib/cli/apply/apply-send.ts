@@ -89,13 +89,14 @@ function named(problem: CarillonProblem, planned: readonly Planned[]): CarillonP
     const key = index === undefined ? undefined : planned[Number(index)]?.key;
     return key == null ? { path, message } : { path: `${key} ${path.slice(whole.length)}`.trim(), message };
   });
-  const { status, type, title, detail, requestId } = problem;
+  const { status, type, title, detail, movedTo, requestId } = problem;
   return new CarillonProblem({
     status,
     type,
     title,
     detail,
     errors,
+    ...(movedTo === undefined ? {} : { movedTo }),
     ...(requestId === undefined ? {} : { requestId }),
   });
 }

@@ -11,6 +11,8 @@ export interface ProblemDocument {
   status: number;
   detail: string;
   errors?: Fault[];
+  /** The address of the installation to which the schedule, or its prefix, has moved. */
+  movedTo?: string;
   requestId?: string;
 }
 
@@ -31,6 +33,8 @@ export class CarillonProblem extends Error {
   readonly detail: string;
   /** Every fault of the request, with its path. */
   readonly errors: readonly Fault[];
+  /** The address of the installation to which the schedule, or its prefix, has moved. */
+  readonly movedTo: string | undefined;
   /** The request's id, under which the server's log has it. Undefined if the answer has none. */
   readonly requestId: string | undefined;
   /** Milliseconds to wait before a retry. */
@@ -43,6 +47,7 @@ export class CarillonProblem extends Error {
     this.title = document.title;
     this.detail = document.detail;
     this.errors = document.errors ?? [];
+    this.movedTo = document.movedTo;
     this.requestId = document.requestId;
     this.retryAfterMs = retryAfterMs;
   }

@@ -7,12 +7,14 @@ export function problemOf(response: Response, text: string): ProblemDocument {
   const title = textIn(found, "title") ?? (response.statusText || `HTTP ${status}`);
   const requestId = textIn(found, "requestId") ?? idInHeaders(response.headers);
   const errors = faultsIn(found);
+  const movedTo = textIn(found, "movedTo");
   return {
     type: textIn(found, "type") ?? "about:blank",
     title,
     status,
     detail: textIn(found, "detail") ?? `${status}: ${textIn(found, "message") ?? title}`,
     ...(errors.length === 0 ? {} : { errors }),
+    ...(movedTo === undefined ? {} : { movedTo }),
     ...(requestId === undefined ? {} : { requestId }),
   };
 }
