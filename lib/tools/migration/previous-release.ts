@@ -4,7 +4,7 @@
  * migrations, one after the other.
  */
 export const previousRelease = {
-  commit: "ca3b94996ace47141b8cb3c70d1c25a4cf900bca",
+  commit: "eaace77e859ab20756dcf889409f310b353dad23",
   lastMigration: 29,
   migrationsDigest: "6181a58976f8f65863e40acad82e3660285343d7909143414374bc2504988ebb",
 } as const;
