@@ -38,15 +38,15 @@ const IN_FLIGHT_SHARE_MAX = 0.8;
 
 /** Alarms on the state of jobs, from the functions' own metrics. */
 export function alarmsOnJobs(props: AlarmsOnJobsProps): void {
-  whatStands(props);
+  alarmsOnJobCounts(props);
   alarmOnQuarantine(props);
   alarmOnMoves(props);
   alarmsOnLostPulses(props);
-  whatStartsLate(props);
+  alarmsOnLateness(props);
   alarmsOnAwsLimits(props);
 }
 
-function whatStands({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
+function alarmsOnJobCounts({ alarms, metrics, tick }: AlarmsOnJobsProps): void {
   alarms.whenAbove(tick, "Behind", PLAN_LAG_MAX.toMilliseconds(), {
     metric: metrics.planLag(),
     periods: 3,
@@ -128,7 +128,7 @@ function alarmsOnLostPulses({ alarms, metrics, tick }: AlarmsOnJobsProps): void 
   });
 }
 
-function whatStartsLate({ alarms, metrics, fast, slow, latenessSeconds }: AlarmsOnJobsProps): void {
+function alarmsOnLateness({ alarms, metrics, fast, slow, latenessSeconds }: AlarmsOnJobsProps): void {
   for (const [name, queue] of [
     ["fast", fast],
     ["slow", slow],

@@ -145,7 +145,7 @@ function scheduleRead(
     unread,
     ...head
   } = schedule;
-  const cadenced = whatIsNext(schedule, now.getTime(), { jobs: own, owed, pending });
+  const cadenced = nextOccurrence(schedule, now.getTime(), { jobs: own, owed, pending });
   const nextAt = earlier(cadenced.nextAt, checking?.nextAt?.getTime() ?? null);
   const ended = cadenced.ended && checking?.unsettled !== true;
   const state = isHeldAt(schedule, now.getTime()) ? "paused" : ended ? "ended" : "active";
@@ -195,7 +195,7 @@ function probesOf(
  * The next occurrence that has not started: the oldest whose job waits or that is still in the
  * backlog, else the first coming one.
  */
-function whatIsNext(
+function nextOccurrence(
   schedule: StoredSchedule,
   now: number,
   { jobs, owed, pending }: { jobs: readonly JobRead[]; owed: Date | null; pending: boolean },

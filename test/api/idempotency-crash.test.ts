@@ -189,7 +189,7 @@ const scenarios: readonly Scenario[] = [
 ];
 
 /** All rows that would differ if the change were carried out twice. */
-async function whatStands({ sql }: KeyedWorld): Promise<unknown> {
+async function storedRows({ sql }: KeyedWorld): Promise<unknown> {
   const [row] = await sql`
     select
       (select json_agg(json_build_array(s.tags, s.group_key, s.version, s.held_since is not null, s.deleted_at is not null) order by s.id) from carillon.schedules s) as schedules,
@@ -212,7 +212,7 @@ const keyed = (asked: Asked): Asked => ({
 
 interface Told {
   answer: Answered;
-  stands: unknown;
+  rows: unknown;
   operations: readonly Operation[];
 }
 
@@ -222,10 +222,10 @@ async function told(scenario: Scenario): Promise<Told> {
   await scenario.prepare(world);
   const answer = await world.sendToDoomed(keyed(scenario.asked));
   if (answer === null) throw new Error("The process died although no crash was planned.");
-  const stands = await whatStands(world);
+  const rows = await storedRows(world);
   const { operations } = world.fuse;
   await world.close();
-  return { answer, stands, operations };
+  return { answer, rows, operations };
 }
 
 /** The moments just before each operation, and just after each one that is a commit of its own. */
@@ -293,7 +293,7 @@ async function dieAt(scenario: Scenario, moment: Moment, whole: Told): Promise<s
   differs("answer", withoutChance(answer?.json), withoutChance(whole.answer.json));
   const repeated = await world.send(asked);
   differs("the same once more", repeated?.json, answer?.json);
-  differs("stored rows", withoutChance(await whatStands(world)), withoutChance(whole.stands));
+  differs("stored rows", withoutChance(await storedRows(world)), withoutChance(whole.rows));
   const [{ count } = { count: 0 }] = await world.sql<{ count: number }[]>`
     select count(*)::int as count from carillon.idempotency_steps`;
   differs("steps that are left", count, 0);

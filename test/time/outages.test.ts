@@ -37,7 +37,7 @@ interface Scheduled {
   policy: keyof typeof policies;
 }
 
-interface Told {
+interface Outcomes {
   ran: number[];
   passed: number[];
 }
@@ -63,10 +63,10 @@ test.each(outages)(
     await minutes(darkness - hour, darkness);
     const light = darkness + length;
     await minutes(light, light + 12 * minute);
-    const told = await whatIsTold();
+    const outcomesOf = await readOutcomes();
     for (const schedule of schedules) {
       const all = occurrencesOf(schedule, darkness, light + 11 * minute);
-      expect({ key: schedule.key, ...told(schedule) }).toEqual({
+      expect({ key: schedule.key, ...outcomesOf(schedule) }).toEqual({
         key: schedule.key,
         ...expected(all, schedule.policy, light),
       });
@@ -101,7 +101,7 @@ async function minutes(from: number, to: number): Promise<void> {
  * The outcome by the policies as documented: occurrences planned in time or at most two minutes
  * late run, and the policy chooses among the rest.
  */
-function expected(all: readonly number[], policy: keyof typeof policies, light: number): Told {
+function expected(all: readonly number[], policy: keyof typeof policies, light: number): Outcomes {
   // The last tick before the outage planned three minutes ahead.
   const inTime = (at: number) => at <= darkness + 3 * minute || at >= light - missedAfter;
   const missed = all.filter((at) => !inTime(at));
@@ -122,7 +122,7 @@ function expected(all: readonly number[], policy: keyof typeof policies, light: 
  * The outcome of each schedule's occurrences since the outage began; a range counts for all of its
  * occurrences.
  */
-async function whatIsTold(): Promise<(schedule: Scheduled) => Told> {
+async function readOutcomes(): Promise<(schedule: Scheduled) => Outcomes> {
   const jobs = await world.sql<{ key: string; at: Date; state: string }[]>`
     select s.key, j.occurrence as at, j.state from carillon.jobs j join carillon.schedules s on s.id = j.schedule_id
     where j.occurrence > ${new Date(darkness)} and j.due_at <= carillon.clock() - interval '1 minute' order by j.occurrence`;
