@@ -26,7 +26,7 @@ describe("alarms", () => {
   test("every alarm explains its meaning, and notifies the configured topic when it starts and when it ends", () => {
     const topic = "arn:aws:sns:eu-central-1:123456789012:alarms";
     const alarms = synthesised({ alarmTopicArn: topic }).ofType("AWS::CloudWatch::Alarm");
-    expect(alarms).toHaveLength(31);
+    expect(alarms).toHaveLength(32);
     for (const [, { Properties }] of alarms) {
       expect(Properties["AlarmActions"]).toEqual([topic]);
       expect(Properties["OKActions"]).toEqual([topic]);
