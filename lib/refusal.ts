@@ -38,6 +38,9 @@ export class Refusal extends Error {
   }
 }
 
+/** Whether the schedule is nowhere: one that has moved exists in another installation. */
+export const isGone = ({ kind, movedTo }: Refused): boolean => kind === "missing" && movedTo === undefined;
+
 /** A refusal as plain data, because it is stored with the answer to an idempotent request. */
 export type Refused = Pick<Refusal, "kind" | "message" | "faults"> & Partial<Pick<Refusal, "movedTo">>;
 

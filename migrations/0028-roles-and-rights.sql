@@ -123,7 +123,7 @@ grant insert, select, update on carillon.calendars, carillon.schedules to carill
 grant delete, select on carillon.dead_jobs, carillon.failure_runs,
   carillon.wanted_holds to carillon_handler;
 grant delete, insert, select on carillon.passed_over, carillon.schedule_tags to carillon_handler;
-grant select on carillon.parcel_times, carillon.sealing_keys to carillon_handler;
+grant select on carillon.moved_schedules, carillon.moves, carillon.parcel_times, carillon.sealing_keys to carillon_handler;
 
 -- carillon_ingest
 grant execute on function carillon.keep_cadence to carillon_ingest;

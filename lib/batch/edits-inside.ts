@@ -8,7 +8,7 @@ import { boundedComputing } from "../edit/search-pace.ts";
 import { joinParcels } from "../parcel/join-parcels.ts";
 import type { OutgoingParcel } from "../parcel/parcel-queue.ts";
 import { countingBy } from "../plan/unfolding-time.ts";
-import { PassingConflict, Refusal } from "../refusal.ts";
+import { isGone, PassingConflict, Refusal } from "../refusal.ts";
 import { allKeys, type Caller } from "../schedule/shape/caller.ts";
 import type { ScheduleBody } from "../schedule/shape/schedule-body.ts";
 import { applyWaves } from "./apply-waves.ts";
@@ -17,7 +17,7 @@ import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
 import type { AlsoPassing } from "./lock-many.ts";
 import type { Applied, Operation } from "./operation.ts";
 
-/** An edit that a handler makes in its own transaction. Cancelling a missing job succeeds. */
+/** An edit that a handler makes in its own transaction. Cancelling a missing schedule succeeds, unless it has moved to another installation. */
 export type EditInside = { kind: "put"; key: string; body: ScheduleBody } | { kind: "cancel"; key: string };
 
 export interface Inside extends AlsoPassing {
@@ -109,9 +109,9 @@ async function applyOnce(
 function refuseWhole(results: ReadonlyMap<Operation, Applied>): void {
   for (const [{ kind, key }, applied] of results) {
     if (applied.change !== "refused") continue;
-    const { kind: why, message, faults } = applied.refusal;
-    if (kind === "delete" && why === "missing") continue;
+    const { kind: why, message, faults, movedTo } = applied.refusal;
+    if (kind === "delete" && isGone(applied.refusal)) continue;
     const verb = kind === "put" ? "put" : "cancel";
-    throw new Refusal(why, `ctx.schedule.${verb}(${JSON.stringify(key)}): ${message}`, faults);
+    throw new Refusal(why, `ctx.schedule.${verb}(${JSON.stringify(key)}): ${message}`, faults, movedTo);
   }
 }

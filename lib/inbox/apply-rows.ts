@@ -9,7 +9,7 @@ import { isOfTheDatabase } from "../db/passing-failure.ts";
 import type { EditDeps } from "../edit/edit-transaction.ts";
 import { OfNoRow } from "../quarantine/in-halves.ts";
 import { letGoUnlocked } from "../quarantine/quarantine.ts";
-import type { Refused } from "../refusal.ts";
+import { isGone, type Refused } from "../refusal.ts";
 import { type InboxRefusal, refuseCommands, removeCommands, stillThere } from "./inbox-rows.ts";
 import { overtakenByQueue, tellQueue } from "./queue-order.ts";
 import type { ReadRow } from "./read-inbox.ts";
@@ -98,10 +98,13 @@ function refusalsAmong(commands: readonly UnderstoodRow[], results: readonly App
   });
 }
 
-/** Deleting a missing schedule counts as done: the schedule may have ended by itself meanwhile. */
+/**
+ * Deleting a missing schedule counts as done: the schedule may have ended by itself meanwhile. One that
+ * has moved runs at its destination, so its delete is refused.
+ */
 function foundNothing({ kind, ifMatch }: Operation, result: Applied | undefined): boolean {
   if (kind !== "delete" || ifMatch !== undefined) return false;
-  return result?.change === "refused" && result.refusal.kind === "missing";
+  return result?.change === "refused" && isGone(result.refusal);
 }
 
 function refusalOf(

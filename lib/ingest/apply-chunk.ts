@@ -4,7 +4,7 @@ import { boundStatements, inItsTime } from "../db/bounded.ts";
 import type { Tx } from "../db/connect.ts";
 import { databaseClock } from "../db/database-clock.ts";
 import { lockInboxShared } from "../db/locks.ts";
-import type { Refused } from "../refusal.ts";
+import { isGone, type Refused } from "../refusal.ts";
 import type { Caller } from "../schedule/shape/caller.ts";
 import { type DeadCommand, forgetDead, noteDead } from "./dead-commands.ts";
 import type { IngestDeps } from "./ingest-deps.ts";
@@ -154,7 +154,7 @@ function outcomeOf(of: Understood, result: Applied, mayWait: Chunk["mayWait"]): 
   if (result.change === "passed-over") return { became: "passed-over" };
   if (result.change !== "refused") return { became: "applied", change: result.change };
   const { refusal } = result;
-  const isMissing = refusal.kind === "missing";
+  const isMissing = isGone(refusal);
   // The delete has overtaken its put, or another caller deleted first. Either way the schedule does
   // not exist, as requested.
   if (isMissing && of.operation.kind === "delete") return { became: "applied", change: "unchanged" };

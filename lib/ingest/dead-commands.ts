@@ -104,6 +104,7 @@ const refusalShape = z.object({
   kind: z.enum(["invalid", "forbidden", "missing", "conflict", "precondition", "impossible", "quota"]),
   message: z.string(),
   faults: z.array(z.object({ path: z.string(), message: z.string() })).default([]),
+  movedTo: z.string().optional(),
 });
 
 interface Row extends Omit<DeadCommandRead, "refusal"> {

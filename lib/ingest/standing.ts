@@ -18,7 +18,7 @@ export interface Standing {
   specAt: Date | null;
   /** When another caller created the existing schedule. */
   madeAt: Date | null;
-  /** When another caller last deleted a schedule of the key. */
+  /** When another caller last deleted a schedule of the key. A move to another installation is no delete. */
   goneAt: Date | null;
 }
 
@@ -63,7 +63,10 @@ export async function readStandings(
       select max(coalesce(a.called_at, c.at)) as gone_at
       from (
         select id, version, deleted_at as at, updated_by as actor from carillon.schedules
-        where key = k.key and deleted_at is not null and deleted_at > k.since and updated_by not in (${queueName}, ${nobody})) c
+        where key = k.key and deleted_at is not null and deleted_at > k.since and updated_by not in (${queueName}, ${nobody})
+          -- A move deletes a schedule that lives on elsewhere: a command is refused with its address, and not passed over.
+          and not exists (
+            select from carillon.moved_schedules m where m.key = k.key and m.part = 0 and m.schedule_id = schedules.id)) c
       ${calledAt(sql)}) d on true`;
   const standings = new Map(rows.map(({ key, ...standing }) => [key, standing]));
   return (key) => standings.get(key) ?? unknownKey;

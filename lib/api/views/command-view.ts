@@ -15,7 +15,11 @@ export function deadView(dead: DeadCommandRead, within: "list" | "alone") {
     key,
     queuePrefix,
     refusedAt: refusedAt.toISOString(),
-    error: problemDocument(refusal.kind, { detail: refusal.message, faults: refusal.faults }),
+    error: problemDocument(refusal.kind, {
+      detail: refusal.message,
+      faults: refusal.faults,
+      movedTo: refusal.movedTo,
+    }),
     command: shown(command, within),
   };
 }

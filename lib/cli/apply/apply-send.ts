@@ -131,7 +131,8 @@ function noteFailure(out: Call["out"], { key, error }: OperationResult): void {
   );
 }
 
-/** A removal of a schedule that is already gone succeeds. */
-function isFailed(planned: Planned | undefined, { status }: OperationResult): boolean {
-  return status >= 400 && !(status === 404 && planned?.change === "remove");
+/** A removal of a schedule that is already gone succeeds, unless it has moved to another installation. */
+function isFailed(planned: Planned | undefined, { status, error }: OperationResult): boolean {
+  const isGone = status === 404 && error?.movedTo === undefined;
+  return status >= 400 && !(isGone && planned?.change === "remove");
 }

@@ -6,5 +6,5 @@
 export const previousRelease = {
   commit: "eaace77e859ab20756dcf889409f310b353dad23",
   lastMigration: 29,
-  migrationsDigest: "6181a58976f8f65863e40acad82e3660285343d7909143414374bc2504988ebb",
+  migrationsDigest: "b4c74d25b46ab6664da5fd93bbf84acd6e5e998dcd43a0cd8cdd23080d720007",
 } as const;
