@@ -4,7 +4,7 @@
  * migrations, one after the other.
  */
 export const previousRelease = {
-  commit: "eaace77e859ab20756dcf889409f310b353dad23",
+  commit: "b2c2e348e363563a1211c8913b187f398516839a",
   lastMigration: 29,
   migrationsDigest: "b4c74d25b46ab6664da5fd93bbf84acd6e5e998dcd43a0cd8cdd23080d720007",
 } as const;
