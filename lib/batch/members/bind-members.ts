@@ -37,7 +37,8 @@ export interface Bound {
   left: ReadonlySet<string>;
 }
 
-const eachMax = 25;
+/** Limit of members that a transaction edits one by one. */
+export const eachMax = 25;
 
 interface BindMeans {
   /** Whether this is a part of a failed batch. */
@@ -49,6 +50,8 @@ interface BindMeans {
    */
   waitsForRows: boolean;
   maker: Maker;
+  /** Whether the locks have been held for so long that no further member is edited by itself. */
+  isLong: () => boolean;
 }
 
 /**
@@ -59,7 +62,7 @@ export async function bindMembers(
   tx: Tx,
   asked: SharedHold,
   found: readonly Member[],
-  { briefly, noteLocked, waitsForRows, maker }: BindMeans,
+  { briefly, noteLocked, waitsForRows, maker, isLong }: BindMeans,
 ): Promise<Bound> {
   const ids = found.map(({ id }) => id);
   const shards = [...new Set(found.map(({ shard }) => shard))];
@@ -85,11 +88,14 @@ export async function bindMembers(
   });
   const plain = members.flatMap((member) => member.plain ?? []);
   const others = members.filter((member) => member.plain === null);
-  const parcels = [
-    ...(await bindTogether(tx, wanted, plain)),
-    ...(await changeEach(tx, wanted, others.slice(0, eachMax))),
-  ];
-  const left = new Set(others.slice(eachMax).map(({ current }) => current.id));
+  const parcels = await bindTogether(tx, wanted, plain);
+  let edited = 0;
+  for (const member of others) {
+    if (edited === eachMax || (edited > 0 && isLong())) break;
+    parcels.push(...(await changeOne(tx, wanted, member)));
+    edited += 1;
+  }
+  const left = new Set(others.slice(edited).map(({ current }) => current.id));
   const changed = members.length - left.size;
   if (changed > 0) await countMembers(tx, hold, changed);
   return { changed, parcels, left };
@@ -123,17 +129,13 @@ async function bindTogether(
   return maker.together === null ? [] : maker.together(apply);
 }
 
-async function changeEach(
+async function changeOne(
   tx: Tx,
   { hold, edit, maker }: Wanted,
-  members: readonly BoundMember[],
+  { current, state, after }: BoundMember,
 ): Promise<OutgoingParcel[]> {
-  const parcels: OutgoingParcel[] = [];
-  for (const { current, state, after } of members) {
-    const context = { current: await afterEndedHold(tx, current, state, maker), state };
-    parcels.push(...(await applyEdit(tx, context, edit, after, callerOfHold(hold), maker)));
-  }
-  return parcels;
+  const context = { current: await afterEndedHold(tx, current, state, maker), state };
+  return applyEdit(tx, context, edit, after, callerOfHold(hold), maker);
 }
 
 /** False if the member already has this state, or has left the label. */

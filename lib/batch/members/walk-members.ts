@@ -14,7 +14,7 @@ import {
   nextMembers,
   type SharedHold,
 } from "../../schedule/shared-holds.ts";
-import { bindMembers } from "./bind-members.ts";
+import { bindMembers, eachMax } from "./bind-members.ts";
 import { hasMembersAside, memberAside } from "./members-aside.ts";
 
 export interface WalkBounds {
@@ -41,6 +41,12 @@ const pageMax = 3_200;
 
 /** The most members that one transaction changes. Claims of their shards wait meanwhile. */
 const batchMax = 200;
+
+/**
+ * A transaction begins no further edit of a single member after this time under its locks. On a busy
+ * machine an edit took 0.1 s, and 25 of them made claims of the shards wait for 3 s.
+ */
+const underLocksMs = 150;
 
 /**
  * Applies a hold, or its release, to the members that do not have it yet, until none is left or a
@@ -157,15 +163,25 @@ async function changeBatch(
   members: readonly Member[],
   waits: { briefly: boolean; waitsForRows: boolean },
 ): Promise<number | "overtaken"> {
+  const { timing } = queue;
   let done = 0;
-  for (let left = members; left.length > 0; ) {
-    const some = left;
+  let left: readonly Member[] = [];
+  // Members that need an edit of their own are few in each transaction, so they lock few shards.
+  for (let some = members; some.length > 0; some = left.slice(0, eachMax)) {
     const bind = (maker: Maker) =>
       blameOnceLocked((noteLocked) =>
-        unfoldingInTime(queue.timing, some.length, () =>
-          retrying(conflicts, () =>
-            sql.begin((tx) => bindMembers(tx, hold, some, { ...waits, noteLocked, maker })),
-          ),
+        unfoldingInTime(timing, some.length, () =>
+          retrying(conflicts, () => {
+            let lockedAt = Number.POSITIVE_INFINITY;
+            const means = {
+              noteLocked: () => {
+                lockedAt = timing.now();
+                noteLocked();
+              },
+              isLong: () => timing.now() - lockedAt > underLocksMs,
+            };
+            return sql.begin((tx) => bindMembers(tx, hold, some, { ...waits, ...means, maker }));
+          }),
         ),
       );
     // If the jobs of a schedule cannot be written, only an edit of that schedule alone shows it. So
@@ -174,7 +190,7 @@ async function changeBatch(
     await handOver(sql, queue, bound.parcels);
     if (bound.changed === "overtaken") return "overtaken";
     done += bound.changed;
-    left = left.filter(({ id }) => bound.left.has(id));
+    left = [...some.filter(({ id }) => bound.left.has(id)), ...left.slice(some.length)];
   }
   return done;
 }
