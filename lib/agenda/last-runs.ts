@@ -96,6 +96,8 @@ interface Head {
   key: string;
   shard: number;
   deletedAt: Date | null;
+  /** Whether a move to another installation has deleted it. */
+  isAway: boolean;
   /** The author of the last version, and so of the deletion. */
   updatedBy: string;
   heldSince: Date | null;
@@ -106,10 +108,13 @@ interface Head {
 
 /** The schedule of each key; if there is none, the last one that had it. */
 async function headsOf(tx: Tx, keys: readonly string[]): Promise<Head[]> {
-  const columns = tx`s.id, s.key, s.shard, s.deleted_at as "deletedAt", s.updated_by as "updatedBy", s.held_since as "heldSince", s.held_until as "heldUntil", s.max_fires as "maxFires", s.fires`;
+  const columns = tx`s.id, s.key, s.shard, s.deleted_at as "deletedAt", s.updated_by as "updatedBy", s.held_since as "heldSince", s.held_until as "heldUntil", s.max_fires as "maxFires", s.fires, s.version`;
   const rows = await tx<Head[]>`
     select coalesce(l.id, d.id) as id, k.key, coalesce(l.shard, d.shard) as shard, d."deletedAt", coalesce(l."updatedBy", d."updatedBy") as "updatedBy",
-      l."heldSince", l."heldUntil", l."maxFires", l.fires
+      l."heldSince", l."heldUntil", l."maxFires", l.fires,
+      exists (
+        select from carillon.audit a
+        where a.schedule_id = d.id and a.version = d.version and a.action = 'schedule.deleted' and a.detail->'movedTo' is not null) as "isAway"
     from unnest(${[...keys]}::text[]) k (key)
     left join lateral (
       select ${columns} from carillon.schedules s where s.key = k.key and s.deleted_at is null limit 1) l on true
@@ -167,7 +172,8 @@ function runAt(at: number, facts: Facts): LastRun {
   if (reason !== undefined) return reason === "backlog" ? none("backlog") : none("skipped", reason);
   if (segment !== undefined && isLeftOut(segment.cadence, at)) return none("skipped", "calendar");
   if (at < keptFrom) return none("too-old");
-  if (head.deletedAt !== null && due > head.deletedAt.getTime()) return none("deleted");
+  if (head.deletedAt !== null && due > head.deletedAt.getTime())
+    return none(head.isAway ? "moved-away" : "deleted");
   // Also behind the end of a hold, as long as no tick has cleared it.
   if (isDueUnderHold(head, due)) return none("held");
   if (segments.some(({ from, to, held: isHeld }) => isHeld && due > from && due <= to))

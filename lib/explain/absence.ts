@@ -45,7 +45,7 @@ function afterDelete(version: VersionFact): Verdict {
   const away = awayBy(version);
   const by = `at ${isoInstant(version.at)} by ${actorText(version.by)}`;
   return {
-    outcome: "deleted",
+    outcome: away === null ? "deleted" : "moved-away",
     sentence:
       away === null
         ? `Is after the end of the schedule: it was deleted ${by}.`
@@ -107,15 +107,7 @@ function explainRun(facts: Facts, planner: VersionFact, place: Place, due: numbe
     const sentence = `Was an occurrence, but jobs are kept only from ${isoInstant(keptFrom)} on: its outcome is no longer known.`;
     return { outcome: "too-old", sentence };
   }
-  if (next?.change === "deleted" && next.at < due) {
-    const away = awayBy(next);
-    const why =
-      away === null
-        ? `was deleted before, at ${isoInstant(next.at)} by ${actorText(next.by)}`
-        : `had moved before: it ${awayText(away)}`;
-    const sentence = `Was due at ${isoInstant(due)}${movedText({ at, due, version: planner })}, but the schedule ${why}.`;
-    return { outcome: "deleted", sentence, edit: editOf(next) };
-  }
+  if (next?.change === "deleted" && next.at < due) return explainGone(next, { at, due, version: planner });
   if (facts.pulse !== null) return explainPulse(facts, facts.pulse, due);
   // The edit that ended a version has planned its occurrences, however far the ticks have come.
   const isOpen = next === undefined && due > facts.plannedUpTo;
@@ -125,6 +117,20 @@ function explainRun(facts: Facts, planner: VersionFact, place: Place, due: numbe
     explainUsedUp(facts, planner, { isOpen }) ??
     explainPlan(facts, planner, { due, isOpen })
   );
+}
+
+/** Explains a run that was due after its schedule had been deleted or had moved away. */
+function explainGone(end: VersionFact, run: { at: number; due: number; version: VersionFact }): Verdict {
+  const away = awayBy(end);
+  const why =
+    away === null
+      ? `was deleted before, at ${isoInstant(end.at)} by ${actorText(end.by)}`
+      : `had moved before: it ${awayText(away)}`;
+  return {
+    outcome: away === null ? "deleted" : "moved-away",
+    sentence: `Was due at ${isoInstant(run.due)}${movedText(run)}, but the schedule ${why}.`,
+    edit: editOf(end),
+  };
 }
 
 const isShut = ({ fullLine, heldSince, heldUntil, now }: Facts) =>
@@ -146,7 +152,7 @@ function explainHeld(facts: Facts, version: VersionFact, due: number): Verdict |
   const away = awayFromHold(facts.versions, span);
   if (away !== null) {
     const sentence = `Did not run here: the move of the schedule had stopped it. It ${awayText(away)}.`;
-    return { outcome: "deleted", sentence, heldBy };
+    return { outcome: "moved-away", sentence, heldBy };
   }
   const { catchUp } = version.body;
   if (isUncleared(facts) && span.until === facts.heldUntil) {

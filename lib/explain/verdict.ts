@@ -109,6 +109,7 @@ export type Outcome =
   | "not-an-occurrence"
   | "after-end"
   | "deleted"
+  | "moved-away"
   | "too-old"
   | "fired"
   | "unrecorded";

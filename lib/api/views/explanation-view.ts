@@ -28,6 +28,7 @@ export const outcomeSchema: z.ZodType<Outcome> = z.enum([
   "not-an-occurrence",
   "after-end",
   "deleted",
+  "moved-away",
   "too-old",
   "fired",
   "unrecorded",
