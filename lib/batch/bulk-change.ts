@@ -9,6 +9,7 @@ import { errorText } from "../log/error-text.ts";
 import type { Log } from "../log/log.ts";
 import { FewerFit, inHalves, mayBeOfARow } from "../quarantine/in-halves.ts";
 import { PassingConflict, type RefusalKind } from "../refusal.ts";
+import { movedOutOf, type WithMovedOut } from "../schedule/moved-out.ts";
 import { applyOperations } from "./apply-operations.ts";
 import { oneByOneMax, TooMuchAtOnce } from "./apply-wave.ts";
 import { type BulkEntry, beginBulk, endBulk, noteProgress } from "./bulk-entry.ts";
@@ -35,7 +36,8 @@ export interface BulkFailure {
   message: string;
 }
 
-export interface BulkDone {
+/** The first call of an action, which has no place to continue from, has the schedules that moved away. */
+export interface BulkDone extends WithMovedOut {
   done: number;
   /** Already as requested, or no longer matching. */
   unchanged: number;
@@ -88,6 +90,7 @@ export async function changeMany(
 ): Promise<BulkDone> {
   const { filter, change } = params;
   await refusePast(deps.sql, change);
+  const moved = params.after === undefined ? await movedOutOf(deps.sql, filter) : {};
   const total: BulkDone = { done: 0, unchanged: 0, failed: 0, failures: [] };
   const changed = () => total.done + total.unchanged + total.failed;
   let entry: BulkEntry | undefined;
@@ -104,7 +107,7 @@ export async function changeMany(
     after = next;
   } while (after !== undefined && changed() < most && !timeIsUp());
   if (entry !== undefined) await endBulk(deps.sql, entry, total);
-  return after === undefined ? total : { ...total, next: after };
+  return { ...total, ...moved, ...(after === undefined ? {} : { next: after }) };
 }
 
 /** Changes the schedules of a page, in batches of neighbouring shards. */

@@ -3,6 +3,7 @@ import { patchSteps } from "../edit/schedule-edits.ts";
 import type { Count } from "../history/search-page.ts";
 import { countSchedules, findMatching } from "../history/search-schedules.ts";
 import { Refusal } from "../refusal.ts";
+import { movedOutOf, type WithMovedOut } from "../schedule/moved-out.ts";
 import { type BulkAction, foundSchedules, refusalText, refusePast } from "./bulk-operations.ts";
 
 /** One of the schedules that a bulk action would change. */
@@ -14,7 +15,7 @@ export interface BulkSample {
   refused?: string;
 }
 
-export interface BulkPreview extends Count {
+export interface BulkPreview extends Count, WithMovedOut {
   samples: BulkSample[];
   /** For a pause and a resume: how many of them are paused, by any hold. */
   paused?: Count;
@@ -35,7 +36,8 @@ export async function previewMany(deps: EditDeps, action: BulkAction): Promise<B
   const samples: BulkSample[] = [];
   for (const key of keys)
     samples.push(change.verb === "patch" ? await patchedSample(deps, action, key) : { key });
-  return { ...counted, samples, ...(await pausedOf(deps, action, counted)) };
+  const paused = await pausedOf(deps, action, counted);
+  return { ...counted, samples, ...paused, ...(await movedOutOf(deps.sql, filter)) };
 }
 
 async function pausedOf(

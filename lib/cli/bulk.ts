@@ -3,6 +3,7 @@ import type { Call, OptionSpec } from "./command.ts";
 import { dryRunOption, yesOption } from "./common-options.ts";
 import { PartlyDone, UsageFault } from "./fault.ts";
 import { filterText } from "./job-filter-options.ts";
+import { noteMoved } from "./output/moved-note.ts";
 import { printable } from "./output/style.ts";
 import { counted } from "./output/table.ts";
 import { bulkFilterOptions } from "./schedule-filter.ts";
@@ -49,22 +50,32 @@ export async function bulk(call: BulkCall, filter: ScheduleFilter, action: BulkA
     total.unchanged += part.unchanged;
     total.failed += part.failed;
     total.failures.push(...part.failures);
+    if (part.movedTo !== undefined) total.movedTo = part.movedTo;
     cursor = part.cursor;
     if (cursor === undefined) break;
     out.note(`${counted(total.done, "schedule")} so far`);
   }
+  noteMoved(out, filter.prefix, total.movedTo);
   show(call, verb, total);
 }
 
 /** Shows the number of schedules and asks. False if no schedule matches. */
 async function isConfirmed({ client, out, signal, confirm }: BulkCall, action: BulkAction): Promise<boolean> {
-  const { count, more } = await client.schedules.tryMany(action, { signal });
+  const { count, more, movedTo } = await client.schedules.tryMany(action, { signal });
+  const { filter = {} } = action;
   if (count === 0 && !more) {
-    if (out.isJson) out.json({ done: 0, unchanged: 0, failed: 0, failures: [] });
+    if (out.isJson)
+      out.json({
+        done: 0,
+        unchanged: 0,
+        failed: 0,
+        failures: [],
+        ...(movedTo === undefined ? {} : { movedTo }),
+      });
     else out.note("No schedule matches.");
+    noteMoved(out, filter.prefix, movedTo);
     return false;
   }
-  const { filter = {} } = action;
   const which = isFiltered(filter) ? filterText(filter) : "all";
   await confirm(`${words[action.verb].ask} ${numberText(count, more)} (${which})?`, false);
   return true;
@@ -91,6 +102,7 @@ async function preview(call: BulkCall, action: BulkAction): Promise<void> {
   const how = action.verb === "pause" ? holdText(action, out.times) : "";
   out.line(printable(`${numberText(count, more)} would be ${words[action.verb].would}${how}.`));
   if (found.paused !== undefined) showPaused(out, action, found.paused);
+  noteMoved(out, action.filter?.prefix, found.movedTo);
 }
 
 /** The end and the reason that a hold would have. */

@@ -39,9 +39,9 @@ export async function someOf<Item>(
 }
 
 /** The number of entries that `--count` asks for. */
-export function showCount(out: Output, { count, more }: Total): void {
-  if (out.isJson) out.json({ count, more });
-  else out.line(`${count}${more ? " or more" : ""}`);
+export function showCount(out: Output, total: Total): void {
+  if (out.isJson) out.json(total);
+  else out.line(`${total.count}${total.more ? " or more" : ""}`);
 }
 
 /** After so many pages a search reports that it goes on; then each time that the number has doubled. */

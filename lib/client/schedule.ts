@@ -180,6 +180,14 @@ export type BulkAction = Selection & { reason?: string | null | undefined } & (
     | { verb: "patch"; patch: SchedulePatch }
   );
 
+/** Schedules of a filter's prefix that have moved to another installation: where, and how many. */
+export interface MovedTo {
+  to: string;
+  schedules: number;
+  /** Counting stopped at its limit. */
+  more: boolean;
+}
+
 /** The result of one call of a bulk action; its cursor continues it. */
 export interface BulkDone {
   done: number;
@@ -189,6 +197,8 @@ export interface BulkDone {
   failed: number;
   /** The first of them. */
   failures: { key: string; status: number; detail: string }[];
+  /** Only in the first answer, and absent where none has moved. */
+  movedTo?: MovedTo[];
   cursor?: string;
 }
 
@@ -206,4 +216,15 @@ export interface BulkPreview {
   }[];
   /** For a pause and a resume: how many of them are paused, by any hold. */
   paused?: { count: number; more: boolean };
+  /** Absent where none has moved. */
+  movedTo?: MovedTo[];
+}
+
+/** The number of schedules in a list. */
+export interface ScheduleCount {
+  count: number;
+  /** Counting stopped at its limit. */
+  more: boolean;
+  /** Absent where none has moved. */
+  movedTo?: MovedTo[];
 }

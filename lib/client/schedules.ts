@@ -21,6 +21,7 @@ import type {
   ResumeParams,
   Schedule,
   ScheduleBody,
+  ScheduleCount,
   ScheduleFilter,
   SchedulePatch,
   ScheduleSummary,
@@ -126,16 +127,10 @@ export class Schedules {
   }
 
   /** The number of schedules in a list; `more` is true where counting stopped at its limit. */
-  async count({
-    signal,
-    timeout,
-    ...filter
-  }: ScheduleFilter & CallOptions = {}): Promise<{ count: number; more: boolean }> {
+  async count({ signal, timeout, ...filter }: ScheduleFilter & CallOptions = {}): Promise<ScheduleCount> {
     const path = ["v1", "schedules:count"];
     const options = { signal, timeout };
-    return (
-      await this.#send<{ count: number; more: boolean }>({ method: "GET", path, query: filter, options })
-    ).body;
+    return (await this.#send<ScheduleCount>({ method: "GET", path, query: filter, options })).body;
   }
 
   /** Newest first. */

@@ -8,6 +8,7 @@ import {
   keysBehind,
   walked,
 } from "../schedule/filter-schedules.ts";
+import { movedOutOf, type WithMovedOut } from "../schedule/moved-out.ts";
 import { isKeyPlace } from "../schedule/shape/schedule-key.ts";
 import type { ScheduleRead, ScheduleState } from "./read-schedule.ts";
 import { failingIn, failingWalk, hasDied, isFailingPlace } from "./search-failing.ts";
@@ -107,6 +108,11 @@ export async function countSchedules(tx: Tx, filter: ScheduleFilter): Promise<Co
     case "next":
       return countOf(tx, comingWalk(tx, filter), countedMax);
   }
+}
+
+/** The count, and with a prefix the schedules that have moved away from it. */
+export async function countWithMovedOut(tx: Tx, filter: ScheduleFilter): Promise<Count & WithMovedOut> {
+  return { ...(await countSchedules(tx, filter)), ...(await movedOutOf(tx, filter)) };
 }
 
 async function keyWalk(tx: Tx, { state, failing = false, ...filter }: ScheduleFilter): Promise<Walk<string>> {

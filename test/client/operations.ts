@@ -61,7 +61,7 @@ export const operations: Readonly<Record<string, Reached>> = {
     call: (c) => page(c.schedules.list({ ...searched, ...listed })),
     answer: "Page<ScheduleSummary>",
   },
-  countSchedules: { call: (c) => c.schedules.count(searched), answer: "{ count: number; more: boolean }" },
+  countSchedules: { call: (c) => c.schedules.count(searched), answer: "ScheduleCount" },
   batchSchedules: {
     call: (c) => c.batch([{ put: { key: "k", ...schedule } }], { atomic: true }),
     answer: "{ results: OperationResult[] }",

@@ -3,6 +3,7 @@ import { deleteManyShape, patchManyShape, pauseManyShape, resumeManyShape } from
 import { cursorSchema } from "../request/query.ts";
 import type { AnswerDoc, RouteDoc } from "../request/route-doc.ts";
 import { instantText } from "../views/instant-text.ts";
+import { movedToSchema } from "../views/moved-to.ts";
 import { examples } from "./openapi-examples.ts";
 
 const doneSchema = z
@@ -23,6 +24,7 @@ const doneSchema = z
         }),
       )
       .describe("The first 20 of `failed`, each with the reason."),
+    movedTo: movedToSchema,
     cursor: cursorSchema.describe(
       "Present while schedules are left: the same call with this cursor continues. One call changes up to 10,000.",
     ),
@@ -50,6 +52,7 @@ const previewSchema = z
       .strictObject({ count: z.int(), more: z.boolean() })
       .optional()
       .describe("For a pause and a resume: how many of them are paused, by any hold, up to 10,000."),
+    movedTo: movedToSchema,
   })
   .meta({ id: "BulkPreview", description: "What a bulk action would change." });
 

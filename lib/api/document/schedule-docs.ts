@@ -3,6 +3,7 @@ import { keyedScheduleShape, pauseShape, resumeShape } from "../../command/sched
 import { schedulePatchShape } from "../../command/schedule-patch-shape.ts";
 import { pageSchema } from "../request/query.ts";
 import type { AnswerDoc, RouteDoc } from "../request/route-doc.ts";
+import { movedToSchema } from "../views/moved-to.ts";
 import { editedSchema, scheduleListSchema, scheduleSchema } from "../views/schedule-view.ts";
 import { examples } from "./openapi-examples.ts";
 
@@ -127,6 +128,7 @@ const count: RouteDoc = {
       schema: z.strictObject({
         count: z.int().min(0),
         more: z.boolean().describe("True where counting stopped at its limit."),
+        movedTo: movedToSchema,
       }),
       example: { count: 10_000, more: true },
     },

@@ -33,7 +33,7 @@ import { readKnownSchedule, type ScheduleRead } from "../../history/read-schedul
 import { searchKey } from "../../history/search-histories.ts";
 import type { Count } from "../../history/search-page.ts";
 import {
-  countSchedules,
+  countWithMovedOut,
   listSchedules,
   type ScheduleFilter,
   type ScheduleSearch,
@@ -81,6 +81,7 @@ import {
   zoneMovesOf,
 } from "../../rules/zone-data-moves.ts";
 import type { CalendarBody, CalendarHead } from "../../schedule/calendars.ts";
+import type { WithMovedOut } from "../../schedule/moved-out.ts";
 import type { Caller } from "../../schedule/shape/caller.ts";
 import type { Besides } from "../../schedule/shape/faults-together.ts";
 import type { ScheduleBody } from "../../schedule/shape/schedule-body.ts";
@@ -128,7 +129,7 @@ export interface Operations extends BoardOperations {
   readSchedule(key: string): Promise<ScheduleRead>;
   /** A page may be short and still have a `next`, because it scans a limited number of schedules. */
   listSchedules(search: ScheduleSearch): Promise<Page<ScheduleRead, string>>;
-  countSchedules(filter: ScheduleFilter): Promise<Count>;
+  countSchedules(filter: ScheduleFilter): Promise<Count & WithMovedOut>;
   nextOccurrences(params: { key: string; n: number; from?: number | undefined }): Promise<NextOccurrences>;
   previewSchedule(params: PreviewParams): Promise<Preview>;
   explain(params: { key: string; at: Date }): Promise<Explanation>;
@@ -242,7 +243,7 @@ export function makeOperations(deps: OperationDeps): Operations {
     backfillSchedule: (params) => backfillSchedule(deps, params),
     readSchedule: (key) => readKnownSchedule(sql, key),
     listSchedules: (search) => listSchedules(sql, search),
-    countSchedules: (filter) => countSchedules(sql, filter),
+    countSchedules: (filter) => countWithMovedOut(sql, filter),
     nextOccurrences: (params) => nextOccurrences(sql, params),
     previewSchedule: async (params) => {
       if (params.targeted) accept.body(params.body, params.key ?? "");

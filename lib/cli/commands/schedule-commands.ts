@@ -6,6 +6,7 @@ import { type Call, type Command, command } from "../command.ts";
 import { dryRunOption, ifMatchOption, listOptions } from "../common-options.ts";
 import { UsageFault } from "../fault.ts";
 import { noteReach, pageSize, showCount, someOf } from "../listed.ts";
+import { noteMoved } from "../output/moved-note.ts";
 import { scheduleColumns, showEdit, showSchedule } from "../output/shown-schedule.ts";
 import { bulkFilterFrom, scheduleFilterFrom, scheduleFilterOptions } from "../schedule-filter.ts";
 import { bodyFrom, scheduleOptions } from "../schedule-flags.ts";
@@ -121,13 +122,19 @@ const ls = command({
   ],
   run: async (call) => {
     const { given, client, out, signal } = call;
-    const total = () => client.schedules.count({ ...scheduleFilterFrom(call), signal });
-    if (given.flag("count")) return showCount(out, await total());
     const filter = scheduleFilterFrom(call);
+    const total = async () => {
+      const found = await client.schedules.count({ ...filter, signal });
+      noteMoved(out, filter.prefix, found.movedTo);
+      return found;
+    };
+    if (given.flag("count")) return showCount(out, await total());
     const list = client.schedules.list({ ...filter, limit: pageSize(call), signal });
     const schedules = await someOf(call, list, total);
     out.table(scheduleColumns(out), schedules, "No schedule matches.");
-    if (schedules.length === 0) await noteReach(call, filter.prefix);
+    if (schedules.length > 0) return;
+    if (filter.prefix !== undefined && !out.isJson) await total();
+    await noteReach(call, filter.prefix);
   },
 });
 

@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
 import type { BulkPreview } from "../../../client/schedule.ts";
-import { amountText } from "../../data/amounts.ts";
+import { amountText, isOrAre } from "../../data/amounts.ts";
 
 /** How many schedules the server counted, and the first of them. */
 export function BulkSamples({
-  preview: { count, more, samples },
+  preview: { count, more, samples, movedTo = [] },
   children,
 }: {
   preview: BulkPreview;
@@ -25,6 +25,13 @@ export function BulkSamples({
           <li>and {amountText({ count: count - samples.length, more }, "other")}</li>
         ) : null}
       </ul>
+      {movedTo.map(({ to, schedules, more: isMore }) => (
+        <p key={to}>
+          {amountText({ count: schedules, more: isMore }, "schedule")} of this prefix{" "}
+          {isOrAre({ count: schedules, more: isMore })} at {to} (<code>carillon move</code>) and cannot be
+          changed here.
+        </p>
+      ))}
     </>
   );
 }
