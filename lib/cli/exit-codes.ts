@@ -12,6 +12,7 @@ import {
   EditedMeanwhile,
   Interrupted,
   Missing,
+  MovedAway,
   NotConfirmed,
   NotOnTime,
   PartlyDone,
@@ -62,7 +63,12 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof CarillonUnreachable || error instanceof ServerFailed || isRateLimited(error))
     return exitCodes.unreachable;
   if (error instanceof Missing || isNotFound(error)) return exitCodes.missing;
-  if (error instanceof EditedMeanwhile || isConflict(error) || isPreconditionFailed(error))
+  if (
+    error instanceof EditedMeanwhile ||
+    error instanceof MovedAway ||
+    isConflict(error) ||
+    isPreconditionFailed(error)
+  )
     return exitCodes.conflict;
   if (error instanceof CarillonProblem && (error.status >= 500 || error.status === 0))
     return exitCodes.unreachable;

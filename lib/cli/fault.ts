@@ -18,6 +18,16 @@ export class EditedMeanwhile extends Error {
   override readonly name = "EditedMeanwhile";
 }
 
+/** Schedules are in another installation, so nothing was done. */
+export class MovedAway extends Error {
+  override readonly name = "MovedAway";
+}
+
+/** The end of a command that does nothing because these schedules cannot be put. */
+export function impossibleFault(schedules: readonly { movedTo: string | null }[], text: string): Error {
+  return schedules.every(({ movedTo }) => movedTo !== null) ? new MovedAway(text) : new Error(text);
+}
+
 /** The end of a dry run with `--exit-code` that found changes. */
 export class WouldChange extends Error {
   override readonly name = "WouldChange";

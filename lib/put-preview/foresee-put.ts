@@ -51,8 +51,9 @@ export async function foreseePut(
   const [{ body: preview }, saved] = await Promise.all([
     client.request<Preview>({ ...request, options: { signal } }),
     client.schedules.get(key, { signal }).catch((error: unknown) => {
-      if (isNotFound(error)) return null;
-      throw error;
+      if (!isNotFound(error)) throw error;
+      if (error.movedTo === undefined) return null;
+      throw new WouldBeRefused("conflict", error.detail.replace(/\.$/, ""));
     }),
   ]);
   const whole = wholeOf(key, body);

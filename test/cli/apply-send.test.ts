@@ -109,6 +109,7 @@ test("An interrupted batch reports its finished operations and the cause", async
       differences: [],
       warnings: [],
       faults: [],
+      movedTo: null,
       version: null,
       operation: { put: { key, when: "every 1h", target: { queue: "a" } }, ifNoneMatch: true },
     };

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { type Call, command } from "../command.ts";
 import { dryRunOption, yesOption } from "../common-options.ts";
-import { UsageFault, WouldChange } from "../fault.ts";
+import { impossibleFault, UsageFault, WouldChange } from "../fault.ts";
 import type { Planned } from "./apply-plan.ts";
 import { removal } from "./apply-removal.ts";
 
@@ -104,7 +104,8 @@ function refuseImpossible(planned: readonly Planned[]): void {
   const impossible = planned.filter(({ change }) => change === "impossible");
   const [first] = impossible;
   if (first === undefined) return;
-  throw new Error(
+  throw impossibleFault(
+    impossible,
     `Nothing was done: ${impossible.length} of ${planned.length} schedules are impossible (${first.key ?? first.from}: ${first.faults[0]}).`,
   );
 }

@@ -1,4 +1,5 @@
 import {
+  CarillonProblem,
   isDenied,
   isInvalid,
   isNotFound,
@@ -35,6 +36,8 @@ export interface Planned {
   differences: string[];
   warnings: string[];
   faults: string[];
+  /** The address of the installation that has the schedule, if a move has taken it there. */
+  movedTo: string | null;
   /** The version that was compared; null where the schedule does not exist. */
   version: number | null;
   operation: Operation | null;
@@ -81,12 +84,19 @@ export const nothing = {
   differences: [],
   warnings: [],
   faults: [],
+  movedTo: null,
   version: null,
   operation: null,
 };
 
 function impossible({ key, from, differences }: Found, faults: readonly string[]): Planned {
   return { ...nothing, change: "impossible", key, from, differences, faults: [...faults] };
+}
+
+/** A schedule that has moved to another installation, or that this token does not reach. */
+function unreached(found: Found, { movedTo, detail }: CarillonProblem): Planned {
+  if (movedTo === undefined) return impossible(found, ["this token does not reach its key"]);
+  return { ...impossible(found, [detail]), movedTo };
 }
 
 async function planOne(call: PlanCall, found: Found, { mark }: PlanParams): Promise<Planned> {
@@ -98,7 +108,7 @@ async function planOne(call: PlanCall, found: Found, { mark }: PlanParams): Prom
   if (!read.ok) return impossible(found, read.faults);
   const { whole, body } = read;
   const saved = await savedAs(call, key);
-  if (saved === "denied") return impossible(found, ["this token does not reach its key"]);
+  if (saved instanceof CarillonProblem) return unreached(found, saved);
   if (mark !== undefined && saved !== null && !saved.tags.includes(mark.tag) && !mark.adopt)
     return impossible(found, [
       `it exists and ${whyOthers(saved.tags, mark.tag)}: ${mark.remedy ?? "--adopt takes it over"}`,
@@ -150,12 +160,17 @@ function putOf(body: ScheduleBody & { key: string }, saved: Schedule | null): Op
   return { put: rest, ifMatch: saved.version };
 }
 
-async function savedAs({ client, signal }: PlanCall, key: string): Promise<Schedule | null | "denied"> {
+/** The schedule as it is, null if it can be created, or the problem that a put would have. */
+async function savedAs(
+  { client, signal }: PlanCall,
+  key: string,
+): Promise<Schedule | null | CarillonProblem> {
   try {
     return await client.schedules.get(key, { signal });
   } catch (error) {
-    if (isNotFound(error)) return null;
-    if (isDenied(error) && error.status === 403) return "denied";
+    // A key that has moved to another installation is missing here, and not free.
+    if (isNotFound(error)) return error.movedTo === undefined ? null : error;
+    if (isDenied(error) && error.status === 403) return error;
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import type { Planned } from "../apply/apply-plan.ts";
 import { type Call, command } from "../command.ts";
 import { dryRunOption, yesOption } from "../common-options.ts";
+import { impossibleFault } from "../fault.ts";
 
 const options = {
   from: {
@@ -66,7 +67,8 @@ function refuseImpossible(planned: readonly Planned[], isSkipped: boolean): void
   const impossible = planned.filter(({ change }) => change === "impossible");
   if (impossible.length === 0 || isSkipped) return;
   const [{ key, from, faults } = { key: null, from: null, faults: [] }] = impossible;
-  throw new Error(
+  throw impossibleFault(
+    impossible,
     `Nothing was done: ${impossible.length} of ${planned.length} cannot be imported (${key ?? from}: ${faults[0]}). --skip-impossible skips them.`,
   );
 }
