@@ -3,7 +3,7 @@
  * present size. A bundle that exceeds its budget has gained a dependency.
  */
 export const bundleBudgets: Readonly<Record<string, number>> = {
-  Api: 1_465_000,
+  Api: 1_470_000,
   Archive: 540_000,
   FastWorker: 885_000,
   Ingest: 726_000,
@@ -11,6 +11,6 @@ export const bundleBudgets: Readonly<Record<string, number>> = {
   Page: 22_200,
   SlowWorker: 885_000,
   StackSchedules: 385_000,
-  Tick: 885_000,
+  Tick: 890_000,
   WebhookSender: 361_000,
 };
