@@ -13,10 +13,13 @@ import { type DrillLedger, judgeDrill, readDrill } from "./drill-ledger.ts";
 
 /**
  * `npm run drill:move`: moves schedules between two local stacks while they run, kills the command
- * and the stacks in the middle (SIGKILL), and compares both ledgers with the requests.
+ * and the stacks in the middle (SIGKILL), and compares both ledgers with the requests. It fails too if the
+ * move ended before all of them were killed.
  */
-const schedules = Number(process.env["DRILL_SCHEDULES"] ?? 1_000);
-const kills = Number(process.env["DRILL_KILLS"] ?? 12);
+const schedules = Number(process.env["DRILL_SCHEDULES"] ?? 2_000);
+const kills = Number(process.env["DRILL_KILLS"] ?? 6);
+/** A stack is killed after every second command. */
+const stackKills = Math.floor(kills / 2);
 const seed = Number(process.env["DRILL_SEED"] ?? 1);
 const dice = diceOf(seeded(seed));
 const prefix = "drill:";
@@ -89,6 +92,7 @@ async function moveKilled(
   to: House,
 ): Promise<{ killed: number; stacksKilled: number; lastMs: number }> {
   let stacksKilled = 0;
+  let failed = 0;
   for (let killed = 0; ; ) {
     const began = performance.now();
     const child = move(from, to);
@@ -96,16 +100,19 @@ async function moveKilled(
     for (const stream of [child.stdout, child.stderr]) stream?.on("data", (text) => (said += String(text)));
     const ended = once(child, "exit");
     const isLast = killed >= kills;
-    const timer = isLast ? null : pause(dice.between(500, 3_000)).then(() => child.kill("SIGKILL"));
+    const timer = isLast ? null : pause(dice.between(500, 2_000)).then(() => child.kill("SIGKILL"));
     const [code] = await ended;
     await timer;
     if (code === 0) return { killed, stacksKilled, lastMs: performance.now() - began };
-    if (child.signalCode === null)
+    if (child.signalCode === null) {
       say(`    the command ended with ${String(code)}: ${said.trim().split("\n").at(-1) ?? ""}`);
-    if (isLast && code !== null) throw new Error(`The last command failed:\n${said}`);
+      failed += 1;
+      if (isLast || failed > kills) throw new Error(`The last command failed:\n${said}`);
+      continue;
+    }
     killed += 1;
-    if (killed % 4 === 0) {
-      await restart(killed % 8 === 0 ? from : to);
+    if (killed % 2 === 0) {
+      await restart(killed % 4 === 0 ? from : to);
       stacksKilled += 1;
     }
   }
@@ -139,6 +146,10 @@ try {
   for (const { stack } of houses) await stack.end("SIGTERM");
   const ledgers = [await ledgerOf(old), await ledgerOf(other)];
   const { lines, violations } = judgeDrill(ledgers, { end, moved: { from, to } });
+  if (killed < kills || stacksKilled < stackKills)
+    violations.unshift(
+      `the move ended after ${killed} of ${kills} commands and ${stacksKilled} of ${stackKills} stacks were killed: set more DRILL_SCHEDULES, or fewer DRILL_KILLS`,
+    );
   for (const line of lines) say(line);
   for (const violation of violations.slice(0, 20)) say(`FAILED  ${violation}`);
   process.exitCode = violations.length === 0 ? 0 : 1;
