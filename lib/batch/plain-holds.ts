@@ -1,3 +1,4 @@
+import { countWithin } from "../cadence/count-within.ts";
 import type { Tx } from "../db/connect.ts";
 import { forgetFailures } from "../edit/apply-edit.ts";
 import { occurrencesWithin, withdrawEach } from "../job/withdraw.ts";
@@ -129,6 +130,15 @@ function rowsBeyond(planned: Planned, since: Date, until: Date): PlannedRow[] {
     rows.push({ ...planned, governed: true, occurrence: first, due: end });
   if (after !== null) rows.push({ ...planned, occurrence: after, due: dueAt(timetable, after) });
   return rows;
+}
+
+/** How many jobs a change withdraws and makes. */
+export function jobsOfPlain({ withdrawn, begins }: PlainChange): number {
+  return begins.reduce(
+    (sum, { planned: { timetable }, first, moment }) =>
+      sum + countWithin(timetable.cadence, first - 1, moment.upTo).count,
+    withdrawn.length,
+  );
 }
 
 /**

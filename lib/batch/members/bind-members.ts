@@ -25,14 +25,15 @@ import {
   type SharedHold,
 } from "../../schedule/shared-holds.ts";
 import { lockSchedules, type StoredSchedule } from "../../schedule/stored/stored-schedule.ts";
-import { applyPlainChanges, type PlainChange, plainChangeOf } from "../plain-holds.ts";
+import { jobsReplacedMax } from "../jobs-budget.ts";
+import { applyPlainChanges, jobsOfPlain, type PlainChange, plainChangeOf } from "../plain-holds.ts";
 
 export interface Bound {
   changed: number | "overtaken";
   parcels: OutgoingParcel[];
   /**
-   * Members that need an edit of their own, beyond the limit of one transaction. Claims of the
-   * shard wait for that, so these members are left to the next one.
+   * Members beyond the limits of one transaction: those with many jobs, and those that need an edit of
+   * their own. Claims of the shard wait for both, so these members are left to the next one.
    */
   left: ReadonlySet<string>;
 }
@@ -78,12 +79,19 @@ export async function bindMembers(
   if (hold?.revision !== asked.revision) return { changed: "overtaken", parcels: [], left: new Set() };
   const now = cutOf(states);
   const wanted = { hold, edit: editOf(hold, now), maker };
+  const left = new Set<string>();
+  let jobs = 0;
   const members = schedules.flatMap((current): BoundMember[] => {
     const had = holds.get(current.id) ?? [];
     if (!isToChange(current, had, hold, now)) return [];
+    if (jobs >= jobsReplacedMax.divided) {
+      left.add(current.id);
+      return [];
+    }
     const state = stateOf(states, current.shard);
     const after = holdsAfter(had, wanted.edit.holds, now);
     const plain = maker.together === null ? null : plainChangeOf(current, after, state);
+    if (plain !== null) jobs += jobsOfPlain(plain);
     return [{ current, state, after, plain }];
   });
   const plain = members.flatMap((member) => member.plain ?? []);
@@ -95,8 +103,8 @@ export async function bindMembers(
     parcels.push(...(await changeOne(tx, wanted, member)));
     edited += 1;
   }
-  const left = new Set(others.slice(edited).map(({ current }) => current.id));
-  const changed = members.length - left.size;
+  const changed = members.length - others.length + edited;
+  for (const { current } of others.slice(edited)) left.add(current.id);
   if (changed > 0) await countMembers(tx, hold, changed);
   return { changed, parcels, left };
 }

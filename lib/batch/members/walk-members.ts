@@ -166,7 +166,7 @@ async function changeBatch(
   const { timing } = queue;
   let done = 0;
   let left: readonly Member[] = [];
-  // Members that need an edit of their own are few in each transaction, so they lock few shards.
+  // Members with many jobs, or with an edit of their own, are few in each transaction, so they lock few shards.
   for (let some = members; some.length > 0; some = left.slice(0, eachMax)) {
     const bind = (maker: Maker) =>
       blameOnceLocked((noteLocked) =>
