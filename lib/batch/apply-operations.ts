@@ -21,7 +21,6 @@ import { foreseeCredentials } from "./foresee-credentials.ts";
 import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
 import { jobsReplacedMax } from "./jobs-budget.ts";
 import { labelsMax } from "./lock-many.ts";
-import { type LockTime, underLocksMs } from "./lock-time.ts";
 import type { Applied, ApplyOptions, Operation } from "./operation.ts";
 
 /** Limit of attempts, if other transactions create, delete or lock the same schedules crosswise. */
@@ -52,14 +51,13 @@ async function applyBy(
 ): Promise<Applied[]> {
   const labels: Label[] = [];
   const teams = new Set<string>();
-  const { now } = deps.queue.timing;
   await foreseeRuns(deps.sql, operations);
   await foreseeCredentials(deps.sql, operations);
   for (let attempt = 1; ; ) {
     try {
       const once = () =>
         unfoldingInTime(deps.queue.timing, operations.length, () =>
-          deps.sql.begin((tx) => applyOnce(tx, operations, { labels, teams, maker, now }, options)),
+          deps.sql.begin((tx) => applyOnce(tx, operations, { labels, teams, maker }, options)),
         );
       const { applied, parcels } = await checkingOutside(
         () => searchingOutside(once, { foresee: () => foreseeEdits(deps.sql, operations) }),
@@ -100,25 +98,18 @@ class NothingDone extends Error {
   }
 }
 
-interface Once extends Pick<LockTime, "now"> {
-  labels: readonly Label[];
-  teams: ReadonlySet<string>;
-  maker: Maker;
-}
-
 async function applyOnce(
   tx: Tx,
   operations: readonly Operation[],
-  { labels, teams, maker, now }: Once,
+  { labels, teams, maker }: { labels: readonly Label[]; teams: ReadonlySet<string>; maker: Maker },
   { allOrNothing = false, before, after }: ApplyOptions,
 ): Promise<{ applied: Applied[]; parcels: OutgoingParcel[] }> {
   const size = allOrNothing ? "allOrNothing" : "divided";
   const most = { oneByOne: oneByOneMax[size], labelsMost: labelsMax[size], jobs: jobsReplacedMax[size] };
-  const time = { now, mostMs: underLocksMs[size] };
   await lockTeams(tx, teams);
   const passed = (await before?.(tx)) ?? new Set<number>();
   const wanted = operations.filter((_, index) => !passed.has(index));
-  const done = await applyWaves(tx, wanted, { labels, teams, ...most, time, maker });
+  const done = await applyWaves(tx, wanted, { labels, teams, ...most, maker });
   const applied = operations.map(
     (operation): Applied => done.results.get(operation) ?? { change: "passed-over", key: operation.key },
   );

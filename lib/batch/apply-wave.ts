@@ -28,7 +28,6 @@ import { enqueueSteps } from "./enqueue-job.ts";
 import { afterFolded, isFoldable, mayFollow } from "./fold-edits.ts";
 import { type JobsBudget, spendJobs } from "./jobs-budget.ts";
 import type { ManyLocked } from "./lock-many.ts";
-import type { CheckTime } from "./lock-time.ts";
 import { makeShared, sharedToCome } from "./make-shared.ts";
 import type { Applied, Operation } from "./operation.ts";
 
@@ -64,7 +63,6 @@ export interface Budget {
   most: number;
   used: number;
   jobs: JobsBudget;
-  checkTime: CheckTime;
 }
 
 export function checkBudget({ most, used }: Budget, oneByOne: number): void {
@@ -130,10 +128,8 @@ export async function applyWave(
   oneByOne += others.length;
   checkBudget(budget, oneByOne);
   parcels.push(...ofMade, ...changes.flatMap(({ freed = [] }) => freed));
-  for (const [done, { current, state, edit, holdsAfter, caller }] of others.entries()) {
-    if (done > 0) budget.checkTime(done, others.length);
+  for (const { current, state, edit, holdsAfter, caller } of others)
     parcels.push(...(await applyEdit(tx, { current, state }, edit, holdsAfter, caller, maker)));
-  }
   return { results, left, parcels, oneByOne };
 }
 

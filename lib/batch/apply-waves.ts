@@ -6,7 +6,6 @@ import type { Label } from "../schedule/shared-holds.ts";
 import { lockSchedules } from "../schedule/stored/stored-schedule.ts";
 import { applyWave, checkBudget, type WavesDone } from "./apply-wave.ts";
 import { type AlsoPassing, lockMany, type ManyLocked } from "./lock-many.ts";
-import { type LockTime, lockTimeOf } from "./lock-time.ts";
 import type { Operation } from "./operation.ts";
 
 export interface WavesParams {
@@ -20,8 +19,6 @@ export interface WavesParams {
   jobs: number;
   /** Limit of the groups and tags that are locked. */
   labelsMost: number;
-  /** Limit of the time under the locks, in which operations are done one by one. */
-  time: LockTime;
   also?: AlsoPassing;
   maker?: Maker;
 }
@@ -34,7 +31,7 @@ export interface WavesParams {
 export async function applyWaves(
   tx: Tx,
   operations: readonly Operation[],
-  { labels, teams, oneByOne: most, jobs, labelsMost, time, also, maker = makeAtOnce }: WavesParams,
+  { labels, teams, oneByOne: most, jobs, labelsMost, also, maker = makeAtOnce }: WavesParams,
 ): Promise<WavesDone> {
   const all: WavesDone = { results: new Map(), parcels: [] };
   if (operations.length === 0) return all;
@@ -44,7 +41,6 @@ export async function applyWaves(
   const budget = {
     most,
     used: 0,
-    checkTime: lockTimeOf(time, operations.length),
     jobs: { most: jobs, changed: [], counted: 0, used: 0, operations, shards },
   };
   let left: (readonly Operation[])[] = [...Map.groupBy(operations, ({ key }) => key).values()];

@@ -15,7 +15,6 @@ import { applyWaves } from "./apply-waves.ts";
 import { foreseeCredentials } from "./foresee-credentials.ts";
 import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
 import type { AlsoPassing } from "./lock-many.ts";
-import { unlimited } from "./lock-time.ts";
 import type { Applied, Operation } from "./operation.ts";
 
 /** An edit that a handler makes in its own transaction. Cancelling a missing schedule succeeds, unless it has moved to another installation. */
@@ -100,7 +99,6 @@ async function applyOnce(
     oneByOne: Number.POSITIVE_INFINITY,
     jobs: Number.POSITIVE_INFINITY,
     labelsMost: Number.POSITIVE_INFINITY,
-    time: unlimited,
     also,
   });
   refuseWhole(results);

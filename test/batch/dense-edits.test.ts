@@ -2,7 +2,6 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import { applyWaves } from "../../lib/batch/apply-waves.ts";
 import { changeMany } from "../../lib/batch/bulk-change.ts";
-import { unlimited } from "../../lib/batch/lock-time.ts";
 import type { Operation } from "../../lib/batch/operation.ts";
 import { readCalendarRules } from "../../lib/cadence/calendar-rules.ts";
 import { applyBatch } from "../../lib/command/apply-batch.ts";
@@ -40,14 +39,7 @@ const commands = (keys: readonly string[]) =>
 const deps = () => ({ sql: world.sql, queue: world.queue, log: world.log, acceptance });
 
 const applyWithin = (tx: Tx, operations: readonly Operation[], jobs: number) =>
-  applyWaves(tx, operations, {
-    labels: [],
-    labelsMost: 500,
-    teams: new Set(),
-    oneByOne: 0,
-    jobs,
-    time: unlimited,
-  });
+  applyWaves(tx, operations, { labels: [], labelsMost: 500, teams: new Set(), oneByOne: 0, jobs });
 
 /** Makes the schedules, with the jobs of three minutes. */
 async function madeAhead(keys: readonly string[], { sql, queue, tick }: Carillon = world): Promise<void> {

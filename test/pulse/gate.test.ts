@@ -2,7 +2,6 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { applyOperations } from "../../lib/batch/apply-operations.ts";
 import { applyWaves } from "../../lib/batch/apply-waves.ts";
 import { pauseLabel } from "../../lib/batch/label-holds.ts";
-import { unlimited } from "../../lib/batch/lock-time.ts";
 import type { Operation } from "../../lib/batch/operation.ts";
 import { closeGates, gate } from "../../lib/db/locks.ts";
 import { readSchedule } from "../../lib/history/read-schedule.ts";
@@ -140,7 +139,6 @@ test("a hold of a group waits for pulses under edit, and finds them as they are 
       oneByOne: 0,
       labelsMost: 500,
       jobs: 0,
-      time: unlimited,
     });
     paused = pauseLabel(deps(), { label: { scope: "group", name: "g" }, caller }, unbounded);
     await until("the walk waits for a row", async () => (await waitingLocks(world.sql)) > 0);
