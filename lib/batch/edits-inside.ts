@@ -17,7 +17,10 @@ import { foreseeEdits, foreseeRuns } from "./foresee-runs.ts";
 import type { AlsoPassing } from "./lock-many.ts";
 import type { Applied, Operation } from "./operation.ts";
 
-/** An edit that a handler makes in its own transaction. Cancelling a missing schedule succeeds, unless it has moved to another installation. */
+/**
+ * An edit that a handler makes in its own transaction. Cancelling a missing schedule succeeds, unless it has
+ * moved to another installation.
+ */
 export type EditInside = { kind: "put"; key: string; body: ScheduleBody } | { kind: "cancel"; key: string };
 
 export interface Inside extends AlsoPassing {

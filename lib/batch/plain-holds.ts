@@ -132,13 +132,15 @@ function rowsBeyond(planned: Planned, since: Date, until: Date): PlannedRow[] {
   return rows;
 }
 
-/** How many jobs a change withdraws and makes. */
+/**
+ * How many jobs a change withdraws and makes. Occurrences that were missed under the hold, perhaps months of
+ * them, become few rows.
+ */
 export function jobsOfPlain({ withdrawn, begins }: PlainChange): number {
-  return begins.reduce(
-    (sum, { planned: { timetable }, first, moment }) =>
-      sum + countWithin(timetable.cadence, first - 1, moment.upTo).count,
-    withdrawn.length,
-  );
+  return begins.reduce((sum, { planned: { timetable }, first, moment }) => {
+    const after = Math.max(first - 1, moment.missedUpTo);
+    return sum + countWithin(timetable.cadence, after, moment.upTo).count;
+  }, withdrawn.length);
 }
 
 /**

@@ -1,12 +1,8 @@
-import { acceptanceOf } from "../../lib/command/acceptance.ts";
-import { allowedTargetsFrom } from "../../lib/command/allowed-targets.ts";
 import { sourceSteps } from "../../lib/move/move-steps.ts";
 import { movedPartShape } from "../../lib/move/moved-doc.ts";
 import { beginMove } from "../../lib/move/moves.ts";
 import type { Carillon } from "../support/carillon.ts";
-
-const caller = { name: "operator", reach: { prefix: "", team: "" } };
-const accept = acceptanceOf({ handlers: [], targets: allowedTargetsFrom({ AWS_REGION: "eu-central-1" }) });
+import { accept, caller } from "./two-installations.ts";
 
 export const peer = "https://new.example";
 

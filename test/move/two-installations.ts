@@ -13,7 +13,7 @@ import { beginArrival, beginMove, type Move } from "../../lib/move/moves.ts";
 import { type Carillon, carillon } from "../support/carillon.ts";
 import { functionRoles } from "../support/role-logins.ts";
 
-const caller = { name: "operator", reach: { prefix: "", team: "" } };
+export const caller = { name: "operator", reach: { prefix: "", team: "" } };
 
 const oldUrl = "https://old.example";
 const newUrl = "https://new.example";
@@ -109,7 +109,10 @@ async function beginBetween(
   };
 }
 
-const accept = acceptanceOf({ handlers: [], targets: allowedTargetsFrom({ AWS_REGION: "eu-central-1" }) });
+export const accept = acceptanceOf({
+  handlers: [],
+  targets: allowedTargetsFrom({ AWS_REGION: "eu-central-1" }),
+});
 
 const depsOf = ({ world: { queue, log }, sql }: { world: Carillon; sql: Sql }) => ({
   sql,

@@ -2,7 +2,7 @@ import { isPassingFailure } from "../../db/passing-failure.ts";
 import { type SqlState, sqlState } from "../../db/sql-state.ts";
 import { PassingConflict, Refusal } from "../../refusal.ts";
 import { type HttpResponse, toHttp } from "./answer.ts";
-import { Problem, problemDocument } from "./problem.ts";
+import { Problem, problemDocument, refusalDocument } from "./problem.ts";
 
 const contentType = "application/problem+json";
 
@@ -24,8 +24,7 @@ const insufficient = { "www-authenticate": 'Bearer realm="carillon", error="insu
  */
 export function problemAnswer(error: unknown, requestId: string): HttpResponse {
   if (error instanceof Refusal) {
-    const { kind, message: detail, faults, movedTo } = error;
-    const document = problemDocument(kind, { detail, faults, movedTo, requestId });
+    const document = refusalDocument(error, { requestId });
     const headers = headersOf(error);
     return toHttp({ status: document.status, body: document, headers }, contentType);
   }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Fault, Refusal, type RefusalKind } from "../../refusal.ts";
+import { type Fault, Refusal, type RefusalKind, type Refused } from "../../refusal.ts";
 
 /** Every problem that the API answers with. The title is the same for each problem of a kind. */
 const kinds = {
@@ -76,7 +76,7 @@ export class Problem extends Error {
   }
 }
 
-export interface ProblemDetails {
+interface ProblemDetails {
   detail: string;
   faults?: readonly Fault[];
   movedTo?: string | undefined;
@@ -96,6 +96,14 @@ export function problemDocument(
     ...(movedTo === undefined ? {} : { movedTo }),
     ...(requestId === undefined ? {} : { requestId }),
   };
+}
+
+/** The document for a refusal of a request, or of an operation in one. */
+export function refusalDocument(
+  { kind, message: detail, faults, movedTo }: Refused,
+  parts: Pick<ProblemDetails, "requestId"> = {},
+): ProblemDocument {
+  return problemDocument(kind, { detail, faults, movedTo, ...parts });
 }
 
 export function forbidden(detail: string): Refusal {

@@ -7,7 +7,7 @@ import { type Fault, Refusal, type Refused } from "../../refusal.ts";
 import { memberPath } from "../../schedule/shape/shape-faults.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Answer } from "../request/answer.ts";
-import { type ProblemKind, problemDocument, problemSchema } from "../request/problem.ts";
+import { type ProblemKind, problemDocument, problemSchema, refusalDocument } from "../request/problem.ts";
 import { retrySeconds, somethingFailed } from "../request/problem-answer.ts";
 import { refuseForeignKey } from "../request/reach.ts";
 import { noQuery, type Route, readShape, workRoute } from "../request/route.ts";
@@ -127,11 +127,8 @@ function answerOf(results: readonly BatchResult[], requestId: string | undefined
   return { status: 200, body: { results: views } };
 }
 
-function refusedView(
-  key: string | null,
-  { kind, message, faults, movedTo }: Refused,
-): z.output<typeof resultShape> {
-  const error = problemDocument(kind, { detail: message, faults, movedTo });
+function refusedView(key: string | null, refusal: Refused): z.output<typeof resultShape> {
+  const error = refusalDocument(refusal);
   return { status: error.status, key, error };
 }
 

@@ -2,7 +2,7 @@ import { withoutCredentials } from "../../command/without-credentials.ts";
 import { listedCharactersMax } from "../../inbox/refusals.ts";
 import type { DeadCommandRead } from "../../ingest/dead-commands.ts";
 import { isJson, type Json } from "../../schedule/shape/json.ts";
-import { problemDocument } from "../request/problem.ts";
+import { refusalDocument } from "../request/problem.ts";
 
 export function deadView(dead: DeadCommandRead, within: "list" | "alone") {
   const { id, messageId, place, commandId, at, key, queuePrefix, refusedAt, refusal, command } = dead;
@@ -15,11 +15,7 @@ export function deadView(dead: DeadCommandRead, within: "list" | "alone") {
     key,
     queuePrefix,
     refusedAt: refusedAt.toISOString(),
-    error: problemDocument(refusal.kind, {
-      detail: refusal.message,
-      faults: refusal.faults,
-      movedTo: refusal.movedTo,
-    }),
+    error: refusalDocument(refusal),
     command: shown(command, within),
   };
 }

@@ -41,7 +41,7 @@ export interface Bound {
 /** Limit of members that a transaction edits one by one. */
 export const eachMax = 25;
 
-interface BindMeans {
+export interface BindMeans {
   /** Whether this is a part of a failed batch. */
   briefly: boolean;
   noteLocked: () => void;
@@ -79,20 +79,12 @@ export async function bindMembers(
   if (hold?.revision !== asked.revision) return { changed: "overtaken", parcels: [], left: new Set() };
   const now = cutOf(states);
   const wanted = { hold, edit: editOf(hold, now), maker };
-  const left = new Set<string>();
-  let jobs = 0;
-  const members = schedules.flatMap((current): BoundMember[] => {
-    const had = holds.get(current.id) ?? [];
-    if (!isToChange(current, had, hold, now)) return [];
-    if (jobs >= jobsReplacedMax.divided) {
-      left.add(current.id);
-      return [];
-    }
+  const toChange = schedules.filter((each) => isToChange(each, holds.get(each.id) ?? [], hold, now));
+  const members = withinJobs(toChange, (current) => {
     const state = stateOf(states, current.shard);
-    const after = holdsAfter(had, wanted.edit.holds, now);
+    const after = holdsAfter(holds.get(current.id) ?? [], wanted.edit.holds, now);
     const plain = maker.together === null ? null : plainChangeOf(current, after, state);
-    if (plain !== null) jobs += jobsOfPlain(plain);
-    return [{ current, state, after, plain }];
+    return { current, state, after, plain };
   });
   const plain = members.flatMap((member) => member.plain ?? []);
   const others = members.filter((member) => member.plain === null);
@@ -103,10 +95,26 @@ export async function bindMembers(
     parcels.push(...(await changeOne(tx, wanted, member)));
     edited += 1;
   }
-  const changed = members.length - others.length + edited;
-  for (const { current } of others.slice(edited)) left.add(current.id);
+  const left = [...others.slice(edited).map(({ current }) => current), ...toChange.slice(members.length)];
+  const changed = toChange.length - left.length;
   if (changed > 0) await countMembers(tx, hold, changed);
-  return { changed, parcels, left };
+  return { changed, parcels, left: new Set(left.map(({ id }) => id)) };
+}
+
+/** The first members, up to the one with which they have as many jobs as a transaction replaces. */
+function withinJobs(
+  schedules: readonly StoredSchedule[],
+  memberOf: (current: StoredSchedule) => BoundMember,
+): BoundMember[] {
+  const members: BoundMember[] = [];
+  let jobs = 0;
+  for (const current of schedules) {
+    if (jobs >= jobsReplacedMax.divided) break;
+    const member = memberOf(current);
+    members.push(member);
+    if (member.plain !== null) jobs += jobsOfPlain(member.plain);
+  }
+  return members;
 }
 
 interface BoundMember {

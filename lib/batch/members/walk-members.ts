@@ -1,3 +1,4 @@
+import type { Timing } from "../../clock.ts";
 import type { Sql } from "../../db/connect.ts";
 import { conflicts, retrying } from "../../db/retrying.ts";
 import type { EditDeps } from "../../edit/edit-transaction.ts";
@@ -14,7 +15,7 @@ import {
   nextMembers,
   type SharedHold,
 } from "../../schedule/shared-holds.ts";
-import { bindMembers, eachMax } from "./bind-members.ts";
+import { type BindMeans, bindMembers, eachMax } from "./bind-members.ts";
 import { hasMembersAside, memberAside } from "./members-aside.ts";
 
 export interface WalkBounds {
@@ -157,6 +158,18 @@ function apartByShard(batch: readonly Member[]): (readonly Member[])[] {
   return [...Map.groupBy(batch, ({ shard }) => shard).values()];
 }
 
+/** Counts the time from the call of `noteLocked` on. */
+function timedLocks(timing: Timing, noteLocked: () => void): Pick<BindMeans, "noteLocked" | "isLong"> {
+  let lockedAt = Number.POSITIVE_INFINITY;
+  return {
+    noteLocked: () => {
+      lockedAt = timing.now();
+      noteLocked();
+    },
+    isLong: () => timing.now() - lockedAt > underLocksMs,
+  };
+}
+
 async function changeBatch(
   { sql, queue }: EditDeps,
   hold: SharedHold,
@@ -172,15 +185,8 @@ async function changeBatch(
       blameOnceLocked((noteLocked) =>
         unfoldingInTime(timing, some.length, () =>
           retrying(conflicts, () => {
-            let lockedAt = Number.POSITIVE_INFINITY;
-            const means = {
-              noteLocked: () => {
-                lockedAt = timing.now();
-                noteLocked();
-              },
-              isLong: () => timing.now() - lockedAt > underLocksMs,
-            };
-            return sql.begin((tx) => bindMembers(tx, hold, some, { ...waits, ...means, maker }));
+            const means = { ...waits, ...timedLocks(timing, noteLocked), maker };
+            return sql.begin((tx) => bindMembers(tx, hold, some, means));
           }),
         ),
       );
