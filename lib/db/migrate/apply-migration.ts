@@ -107,11 +107,12 @@ async function patiently(
   work: (tx: Tx) => Promise<void>,
 ): Promise<Left> {
   const { session, clock, until, log } = run;
+  // An attempt may end before a look at its blockers has: the report keeps those that were seen last.
+  let blockers: Blocker[] = [];
   for (let pause = PAUSE_MS; ; pause = Math.min(pause * 2, PAUSE_MS_MAX)) {
     const startedAt = clock.now().getTime();
     const statementMs = Math.max(until - startedAt, run.limits.lockTimeoutMs);
     const watch = watchBlockers(run.sql, run.pid, clock, run.limits.lockTimeoutMs / 4);
-    let blockers: Blocker[];
     try {
       await session.begin(async (tx) => {
         await bound(tx, statementMs, run.limits.lockTimeoutMs);
@@ -119,7 +120,8 @@ async function patiently(
       });
       return undefined;
     } catch (error) {
-      blockers = watch.end();
+      const seen = watch.end();
+      if (seen.length > 0) blockers = seen;
       const state = sqlState(error);
       if (state === "cancelled") return tooLong(run, migration, clock.now().getTime() - startedAt, error);
       if (state !== "lock_timeout" && state !== "deadlock") throw error;
